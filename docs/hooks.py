@@ -53,7 +53,7 @@ def made() -> dict[str, str]:
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """Lead each link to the page of its file, else to it at ``repo_url``, else keep its text."""
     if page.file.src_uri == "faq.md":
-        page.meta["search"] = {"boost": 2}  # who types a symptom looks for its answer
+        page.meta["search"] = {"boost": 4}  # who types a symptom looks for its answer
     _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
     own = next(
         (source for source, name in PAGES.items() if name == page.file.src_uri),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import yaml
+from msgspec import Struct
+from msgspec.structs import fields
 
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles, parse_profiles
@@ -12,6 +16,20 @@ from webhook.core.profiles.objects import (
     SETTINGS_API_VERSION,
     SETTINGS_KIND,
 )
+from webhook.core.profiles.template import ContainerTemplate, PodTemplate
+
+
+def _closed(kind: Any) -> Any:
+    """Return the fields of a type that takes no others, each with those below; None for others."""
+    kinds = [each for each in (kind, *get_args(kind)) if isinstance(each, type)]
+    for each in kinds:
+        if issubclass(each, Struct) and each.__struct_config__.forbid_unknown_fields:
+            return {field.encode_name: _closed(field.type) for field in fields(each)}
+    return None
+
+
+CLOSED_LIST = {"container": _closed(ContainerTemplate), "pod": _closed(PodTemplate)}
+"""The fields of a pod that a profile may write; None: whatever Kubernetes has below it."""
 
 
 def as_objects(specs: str, multus: str = "") -> list[Object]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.crds import crd_files
 from tests.cluster.fixtures import (
     NamespaceFactory,
@@ -26,12 +26,12 @@ from tests.cluster.fixtures import (
     webhook_command,
     webhook_profiles,
 )
-from tests.cluster.installation import ROUTED, Installation, own_address
+from tests.cluster.installation import Installation, own_address
 from tests.profiles import as_text
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
-LONG = ("test_chart", "test_controller_leaders", "test_docs_commands", "test_users")
+LONG = ("test_chart", "test_controller", "test_docs_commands", "test_users")
 NETWORK = {
     "apiVersion": "k8s.cni.cncf.io/v1",
     "kind": "NetworkAttachmentDefinition",
@@ -78,7 +78,7 @@ def cluster(
 @pytest.fixture(scope="module")
 def extended(cluster: ControlPlane) -> ControlPlane:
     """The cluster with the kinds of cert-manager and of Prometheus' operator."""
-    files = needed(lambda: list(crd_files()))
+    files = needed(crd_files)
     cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     return cluster

@@ -18,7 +18,6 @@ from tests.cluster.webhook import Webhook
 from tests.pods import is_within
 from tests.profiles import as_text
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
 PROFILES = as_text("""
@@ -92,19 +91,6 @@ def test_pods_are_injected_from_the_first_moment_of_a_label(
         assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
 
 
-def test_a_network_younger_than_the_cache_is_asked_for(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook
-) -> None:
-    where = namespace("shared")
-    api.ensure(network(f"{where}/mine", "nvidia.com/mine"))
-    pod = manifest("pods/jobset-1.yaml")
-    pod["metadata"]["annotations"][names.NETWORKS] = "mine"
-    created = create(api, pod, where)
-    assert created["metadata"]["annotations"][names.NETWORKS] == "mine,default/rdma-net"
-    limits = created["spec"]["containers"][0]["resources"]["limits"]
-    assert (limits["nvidia.com/mine"], limits["rdma/hca"]) == ("1", "1")
-
-
 def test_a_dry_run_create_shows_the_change_and_makes_nothing(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
@@ -120,38 +106,25 @@ def test_a_dry_run_create_shows_the_change_and_makes_nothing(
 
 
 def test_a_denied_pod_tells_the_user_what_to_do(
-    api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
+    control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     where = namespace("shared")
     pod = manifest("pods/statefulset-1.yaml")
     pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,rail-9"}
-    answer = api.create(pod, where)
-    assert answer.status == 422
-    for part in (
-        "pods.fabric-injector.io",
-        "denied the request",
-        "ddp-1",
-        names.NETWORKS,
-        "rail-9",
-        where,
-    ):
-        assert part in answer.message
     printed = control_plane.kubectl(
         "create", "-n", where, "-f", "-", input=json.dumps(pod), check=False
     )
     assert printed.returncode != 0
-    assert "rail-9" in printed.stderr
+    said = ("pods.fabric-injector.io", "denied the request", "ddp-1", names.NETWORKS, "rail-9")
+    assert [part for part in (*said, where) if part not in printed.stderr] == []
 
 
 def test_warnings_reach_the_user(
-    api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
+    control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     where = namespace("shared")
     pod = manifest("pods/statefulset-1.yaml")
     pod["spec"]["containers"][0]["securityContext"] = {"runAsUser": 1000}
-    answer = api.create(pod, where, dry_run=True)
-    assert answer.status == 201
-    assert any("IPC_LOCK" in warning for warning in answer.warnings)
     printed = control_plane.kubectl(
         "create", "-n", where, "--dry-run=server", "-f", "-", input=json.dumps(pod)
     )

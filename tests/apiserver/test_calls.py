@@ -1,6 +1,5 @@
 """How often the API server calls the webhook for one pod, by its own counter: once, unless another webhook changes the pod after us."""
 
-import copy
 from typing import Any
 
 import pytest
@@ -127,25 +126,3 @@ def test_a_pod_that_mounts_a_token_itself_costs_one_call(
     found = wait_container(created)
     assert found is not None
     assert {mount["name"] for mount in found["volumeMounts"]} == {names.WAIT_VOLUME}
-
-
-def test_a_copy_of_an_injected_pod_costs_one_call(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook
-) -> None:
-    """Of one with a token in its wait container too, as it was injected by an earlier release."""
-    where = namespace("train")
-    first = create(api, manifest("pods/statefulset-1.yaml"), where, dry_run=True)
-    for key in ("uid", "namespace", "creationTimestamp", "managedFields"):
-        first["metadata"].pop(key, None)
-    earlier = copy.deepcopy(first)
-    found = wait_container(earlier)
-    assert found is not None
-    [token] = filter(is_token, earlier["spec"]["containers"][0]["volumeMounts"])
-    found["volumeMounts"] = [
-        mount for mount in found["volumeMounts"] if mount["mountPath"] != TOKEN_PATH
-    ] + [token]
-    for pod in (first, earlier):
-        calls = Calls(webhook)
-        again = create(api, pod, where, dry_run=True)
-        assert calls.made() == 1
-        assert wait_container(again) == wait_container(pod)

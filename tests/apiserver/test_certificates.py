@@ -3,7 +3,7 @@
 import base64
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -15,11 +15,10 @@ from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
 from tests.cluster import jobs
 from tests.cluster.client import Client
-from tests.cluster.controller import ACCOUNT, Controller, own_token
+from tests.cluster.controller import ACCOUNT, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.mounts import SECRET, again_and_again, kubelet, secret
-from tests.cluster.processes import run_command
+from tests.cluster.mounts import SECRET, again_and_again, kubelet
 from tests.cluster.traffic import Traffic
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
 from tests.profiles import as_text
@@ -156,50 +155,3 @@ def test_rotates_twice_without_a_failed_admission(
     authorities = read_authorities(ca_bundle(api))
     assert len(authorities) == 5, "the test's own, the first, two more, the one after the loss"
     assert webhook.status("/readyz") == 200
-
-
-def test_two_controllers_keep_one_set(
-    clean: None,
-    api: Client,
-    control_plane: ControlPlane,
-    webhook: Webhook,
-    webhook_command: list[str],
-    tmp_path: Path,
-) -> None:
-    """The real processes, and the commands that people use beside them."""
-    first = Controller(
-        control_plane, tmp_path / "first", webhook_command, ACCOUNT[0], "--certificates=self"
-    )
-    second = Controller(
-        control_plane, tmp_path / "second", webhook_command, ACCOUNT[0], "--certificates=self"
-    )
-    with first, second:
-        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, "the CA in caBundle")
-        leader = first if first.leads() else second
-        wait_until(
-            lambda: leader.metric("fabric_injector_certificate_not_after_timestamp_seconds") > 0,
-            "the metric",
-        )
-        follower = second if leader is first else first
-        assert "certificates:" not in follower.output()
-        config = control_plane.kubeconfig(tmp_path / "admin")
-        asked = run_command([*webhook_command, "certs", "rotate", "--authority"], config)
-        assert asked.returncode == 0, asked.stderr
-        wait_until(
-            lambda: names.ROTATE not in annotations(api), "the controller to take the request"
-        )
-        told = run_command([*webhook_command, "certs", "show"], config)
-        assert told.returncode == 1
-        assert "WRONG  tls.crt: holds no certificate" in told.stdout
-        assert told.stdout.count("CA         CN=") == 2, "the old one and the new one"
-        leader.stop(force=True)
-        follower.wait_until_leading()
-        api.expect("DELETE", SECRET)
-        wait_until(
-            lambda: bool(secret(api).get("ca.crt")), "the other controller to repair the Secret"
-        )
-
-
-def annotations(api: Client) -> Mapping[str, str]:
-    found: Mapping[str, str] = api.expect("GET", SECRET)["metadata"].get("annotations", {})
-    return found

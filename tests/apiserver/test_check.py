@@ -4,16 +4,14 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
 
 from tests.cluster.client import Client
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.installation import (
     NAMESPACE,
-    ROUTED,
     Installation,
     injected,
     install_yaml,
@@ -123,16 +121,6 @@ def set_ready(api: Client, component: str, ready: int) -> None:
     )
 
 
-def test_before_installation_it_looks_at_the_cluster(check: Check, tmp_path: Path) -> None:
-    (tmp_path / "profiles.yaml").write_text(PROFILES)
-    found = check("--profiles", tmp_path / "profiles.yaml")
-    assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
-    assert any("is not installed yet" in line for line in found.told("ok", "installation"))
-    assert found.told("ok", "devices") == [
-        f"profile rdma-shared: {DEVICE}: 8 on 1 node (gpu-1); a pod takes 1"
-    ]
-
-
 TOPICS = (
     "certificates configuration deployments devices lease multus "
     "namespaces networks privileges profiles reachability"
@@ -160,17 +148,6 @@ def test_finds_a_healthy_installation_in_order_and_creates_nothing(
     ]
     pods = healthy.api.expect("GET", "/api/v1/pods")["items"]
     assert [pod for pod in pods if int(pod["metadata"]["resourceVersion"]) > int(before)] == []
-
-
-def test_says_what_it_may_not_look_at(
-    check: Check, healthy: Installation, cluster: ControlPlane
-) -> None:
-    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
-    found = check(token=cluster.service_account_token(name, "default"))
-    assert (found.status, found.told("fail")) == (0, [])
-    unread = {each["subject"].split()[0] for each in found.findings if each["topic"] == "unread"}
-    assert unread >= {"deployments", "leases", "namespaces", "profiles"}
-    assert found.told("ok") == []
 
 
 def test_the_command_itself(

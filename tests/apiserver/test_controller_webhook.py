@@ -34,7 +34,12 @@ def create(job: Job, pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     return created
 
 
-def test_a_job_meets_on_the_secondary_network(job: Job, controller: Controller) -> None:
+TOLD = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.NETWORK_STATUS)
+
+
+def test_a_job_meets_and_the_saved_manifest_of_a_live_pod_redirects_nobody(
+    job: Job, namespace: NamespaceFactory
+) -> None:
     job.attach("bert-worker-0", "10.1.0.2")
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
@@ -42,16 +47,6 @@ def test_a_job_meets_on_the_secondary_network(job: Job, controller: Controller) 
         "bert-master-0": Told("10.1.0.1", "10.1.0.1", "10.1.0.1"),
         "bert-worker-0": Told("10.1.0.1", "10.1.0.1", None),
     }
-
-
-TOLD = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.NETWORK_STATUS)
-
-
-def test_the_saved_manifest_of_a_live_pod_redirects_nobody(
-    job: Job, namespace: NamespaceFactory
-) -> None:
-    job.attach(job.master, "10.1.0.1")
-    job.wait_until_told("10.1.0.1")
     path = f"/api/v1/namespaces/{job.namespace}/pods/{job.master}"
     manifest = job.api.expect("GET", path)
     assert manifest["metadata"]["annotations"][names.MASTER_ADDR] == "10.1.0.1"

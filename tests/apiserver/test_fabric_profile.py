@@ -20,12 +20,12 @@ from tests.cluster.client import Response
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.objects import account
 from tests.cluster.webhook import Webhook
+from tests.profiles import CLOSED_LIST
 from tests.validate.rows import BROKEN, COMPLETE, as_object
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
-from webhook.core.profiles.template import CLOSED_LIST
 from webhook.validate.definition import definition as shipped_definition
 from webhook.validate.rules import RULES
 

@@ -6,24 +6,18 @@ The API server forgets its history within seconds here, and a relay between the 
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.cluster.controlplane import MANIFESTS, ControlPlane
+from tests.cluster.controlplane import ControlPlane
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.cli.kubeconfig import connect
 from webhook.core import names
-from webhook.core.model import Namespace, Object
 from webhook.kube import informer
-from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.connection import Connection
-from webhook.kube.informer import Informer
 from webhook.world.cluster import Cluster
 from webhook.world.lookup import NotCached
-from webhook.world.view import read_namespace
 
 COMPACTION_SECONDS = 1
 FLAGS = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")
@@ -53,7 +47,6 @@ def connection(plane: ControlPlane, relay: Relay) -> Iterator[Connection]:
 @pytest.fixture
 def cluster(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     monkeypatch.setattr(informer, "MOST_BACKOFF_SECONDS", 0.5)
-    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.0)
     cluster = Cluster(connection)
     cluster.start()
     wait_until(lambda: not any(cluster.checks().values()), "readiness")
@@ -127,47 +120,3 @@ def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
     assert changed
     assert changed.resources == ("nvidia.com/other",)
     assert " 410: " in caplog.text
-
-
-def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
-    plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
-) -> None:
-    monkeypatch.setattr(informer, "PAGE_SIZE", 2)
-    seen: list[str] = []
-
-    def read_slowly(obj: Object) -> Namespace:
-        seen.append(obj["metadata"]["name"])
-        if len(seen) == 2:
-            forget(plane)
-        return read_namespace(obj)
-
-    watcher = Informer(connection, NAMESPACES, read_slowly)
-    watcher.start()
-    wait_until(lambda: watcher.synced, "the list")
-    watcher.stop()
-    assert ("", space) in watcher.items
-    assert len(watcher.items) >= 5
-    assert len(seen) == 2 + len(watcher.items)
-
-
-def test_is_ready_without_networks_and_sees_them_come(
-    plane: ControlPlane,
-    cluster: Cluster,
-    space: str,
-    tmp_path: Path,
-) -> None:
-    put_network(plane, space, "rail-0")
-    wait_until(lambda: watches(cluster, space, "rail-0"), "the network")
-    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/network-attachment-definitions.k8s.cni.cncf.io"
-    plane.api.expect("DELETE", definition)
-    wait_until(lambda: not watches(cluster, space, "rail-0"), "the end of the network")
-    assert cluster.network(space, "rail-1") is None
-    wait_until(lambda: not any(cluster.checks().values()), "readiness")
-    wait_until(
-        lambda: plane.api.request("GET", definition).status == 404,
-        "the end of the definition, which comes last",
-    )
-    plane.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
-    wait_until(lambda: plane.api.request("GET", NETWORKS.path).status == 200, "the resource")
-    put_network(plane, space, "rail-1")
-    wait_until(lambda: watches(cluster, space, "rail-1"), "the network")

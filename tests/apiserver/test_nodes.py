@@ -2,50 +2,43 @@
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from tests.cluster.assets import AssetsUnavailable
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.fixtures import unavailable
+from tests.cluster.fixtures import program
 from tests.cluster.installation import install_yaml
-from tests.cluster.nodes import Deployed, Node
+from tests.cluster.nodes import Deployed, kubelets, make_node
 
 ZONE = "topology.kubernetes.io/zone"
 ROLLOUTS = 2
 NUMBERS = itertools.count()
 """No node gets the name of an earlier one."""
-Both = tuple[Deployed, Deployed]
 
 
 @pytest.fixture(scope="module")
 def plane(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A cluster of its own, for pods that others leave would be bound to its nodes."""
-    try:
-        with ControlPlane(tmp_path_factory.mktemp("nodes")) as running:
-            running.start_controller_manager()
-            running.start_scheduler()
-            running.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
-            yield running
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
+    program("kube-scheduler")
+    with ControlPlane(tmp_path_factory.mktemp("nodes")) as running, kubelets(running.api):
+        running.start_controller_manager("--controllers=*,-node-lifecycle-controller")
+        running.start_scheduler()
+        running.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
+        yield running
 
 
 @pytest.fixture
-def both(plane: ControlPlane) -> Both:
-    return Deployed(plane.api, "webhook"), Deployed(plane.api, "controller")
+def nodes(plane: ControlPlane) -> Iterator[list[str]]:
+    """Give a list for the paths of nodes, which go with their pods at the end."""
+    made: list[str] = []
+    yield made
+    for path in (*made, "/api/v1/namespaces/fabric-injector/pods"):
+        plane.api.expect("DELETE", path)
 
 
-@pytest.fixture
-def nodes(plane: ControlPlane) -> Iterator[ExitStack]:
-    """Give what the nodes of a test are entered into."""
-    with ExitStack() as stack:
-        yield stack
-
-
-def roll(both: Both) -> list[list[str]]:
+def roll(plane: ControlPlane) -> list[list[str]]:
     """Roll both out at the same time; give where their pods are."""
+    both = [Deployed(plane.api, component) for component in ("webhook", "controller")]
     for each in both:
         each.begin()
     return [each.wait() for each in both]
@@ -57,20 +50,21 @@ def roll(both: Both) -> list[list[str]]:
     ids=["no-zones", "two-zones", "one-of-them-in-a-zone"],
 )
 def test_replicas_stay_apart_through_rollouts(
-    plane: ControlPlane, nodes: ExitStack, both: Both, labels: tuple[dict[str, str], dict[str, str]]
+    plane: ControlPlane, nodes: list[str], labels: tuple[dict[str, str], dict[str, str]]
 ) -> None:
     """One node is far emptier, which draws pods there; and would rather have none on the other, which its taint says."""
-    emptier, other = (
-        nodes.enter_context(Node(plane.api, next(NUMBERS), each, cpu))
-        for each, cpu in zip(labels, ("64", "2"), strict=True)
-    )
+    names = [f"node-{next(NUMBERS)}" for _ in labels]
+    for name, each, cpu in zip(names, labels, ("64", "2"), strict=True):
+        offered = {"cpu": cpu, "memory": "64Gi", "pods": "110"}
+        nodes.append(make_node(plane.api, name, offered, each))
     taint = {"key": "example.com/crowded", "effect": "PreferNoSchedule"}
-    plane.api.expect("PATCH", f"/api/v1/nodes/{other.name}", {"spec": {"taints": [taint]}})
+    plane.api.expect("PATCH", nodes[1], {"spec": {"taints": [taint]}})
     for _ in range(ROLLOUTS):
-        for found in roll(both):
-            assert set(found) == {emptier.name, other.name}
+        for found in roll(plane):
+            assert set(found) == set(names)
 
 
-def test_one_node_is_enough(plane: ControlPlane, nodes: ExitStack, both: Both) -> None:
-    only = nodes.enter_context(Node(plane.api, next(NUMBERS)))
-    assert roll(both) == [[only.name] * 2] * 2
+def test_one_node_is_enough(plane: ControlPlane, nodes: list[str]) -> None:
+    name = f"node-{next(NUMBERS)}"
+    nodes.append(make_node(plane.api, name, {"cpu": "16", "memory": "64Gi", "pods": "110"}))
+    assert roll(plane) == [[name] * 2] * 2

@@ -171,18 +171,6 @@ def test_pod_security_meets_each_setting_of_the_profile(
     assert names.WAIT_CONTAINER not in ignored.message
 
 
-def test_a_windows_pod_is_valid_when_it_leaves_us(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook
-) -> None:
-    pod = worker({"limits": WHOLE})
-    pod["spec"]["os"] = {"name": "windows"}
-    pod["spec"]["containers"][0].pop("securityContext", None)
-    pod["spec"].pop("securityContext", None)
-    created = create(api, pod, namespace("shared"))
-    assert "initContainers" not in created["spec"]
-    assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
-
-
 def test_the_most_that_a_profile_may_say_is_valid(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:

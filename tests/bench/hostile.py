@@ -10,7 +10,7 @@ that exceeds it is measured again, up to three times. Where one of a body above 
 then, the exit status is 1.
 
 Of the shapes a sample is measured, always the same for one ``--seed`` (``--shapes``; 0: all), half
-of it places made long by a text, half of it places repeated. ``--worst`` lists the worst only.
+of it places made long by a text, half of it places repeated.
 """
 
 import gc
@@ -32,25 +32,14 @@ from webhook.core.review import answer_review
 from webhook.serve.run import YOUNG_OBJECTS
 
 BYTES = (100_000, 250_000, 500_000)
-ROUNDS = 5
+ROUNDS = 20
 SMALL = 64 << 10
 """A larger body has to keep the bound."""
-SHORT = 500_000
-SHORT_ROUNDS = 20
-"""Of a body below SHORT: its times are so small that the best of three is chance."""
-Shape: TypeAlias = tuple[str, large.Build]
 LIMITS = (1, 2, 3)
 BOUND = 3.0
 AGAIN = 3
 """How often a shape that exceeds the bound is measured again."""
-
-
-class Cost(NamedTuple):
-    """Hold what one body took: seconds of processor time, and megabytes of the process."""
-
-    seconds: float
-    megabytes: float
-    outcome: str
+Shape: TypeAlias = tuple[str, large.Build]
 
 
 class Figures(NamedTuple):
@@ -61,7 +50,6 @@ class Figures(NamedTuple):
     answer: float
     read: float
     ordinary: float
-    megabytes: float
     outcome: str
 
     @property
@@ -77,34 +65,23 @@ class Figures(NamedTuple):
     def __str__(self) -> str:
         times = (self.answer, self.read, self.ordinary)
         milliseconds = " ".join([f"{1000 * each:8.2f}" for each in times])
-        told = f"{self.megabytes:7.0f} {self.length:8d}  {self.outcome}, {self.name}"
+        told = f"{self.length:8d}  {self.outcome}, {self.name}"
         return f"{self.excess:6.1f}x {self.ratio:6.1f}x {milliseconds} {told}"
 
 
 def main() -> None:
     """Measure, and print a line for each shape."""
-    made = parser(
-        __doc__,
-        shapes=(200, "how many to measure, 0: all"),
-        seed=(15, "of the sample"),
-        worst=(0, "print so many of the worst alone"),
-    )
-    made.add_argument(
-        "--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from"
-    )
-    made.add_argument("--profile", default="full", choices=("full", "plain"))
+    made = parser(__doc__, shapes=(200, "how many to measure, 0: all"), seed=(15, "of the sample"))
     made.add_argument("--only", default="", help="regular expression of the shapes to measure")
     made.add_argument("--bytes", type=int, nargs="+", default=BYTES, help="sizes of a review")
     options = made.parse_args()
-    shapes = [
-        each for each in large.shapes(large.rich(options.pod)) if re.search(options.only, each[0])
-    ]
+    shapes = [each for each in large.shapes(large.rich()) if re.search(options.only, each[0])]
     if options.shapes:
         shapes = sample(shapes, options.shapes, options.seed)
-    ordinary = hostile.review(large.rich(options.pod))
+    ordinary, answer = hostile.review(large.rich()), answering()
     exceeding = 0
     for size in options.bytes:
-        found = measure_shapes(answering(options.profile), shapes, ordinary, size, options.worst)
+        found = measure_shapes(answer, shapes, ordinary, size)
         if size > SMALL:
             exceeding += sum(each.excess > BOUND for each in found)
     if exceeding:
@@ -123,24 +100,20 @@ def sample(shapes: Sequence[Shape], count: int, seed: int) -> list[Shape]:
 
 
 def measure_shapes(
-    answer: Callable[[bytes], Cost], shapes: Sequence[Shape], ordinary: bytes, size: int, worst: int
+    answer: Callable[[bytes], str], shapes: Sequence[Shape], ordinary: bytes, size: int
 ) -> list[Figures]:
-    """Return the figures of each shape; print them, or the *worst*, and how many are above what."""
-    heads = " ".join([f"{each:>8}" for each in ("answer", "read", "ordinary")])
-    print(
-        f"{'excess':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds"
-    )
+    """Return the figures of each shape; print them, and how many are above what."""
+    heads = " ".join([f"{each:>8}" for each in ("answer", "read", "ordinary", "bytes")])
+    print(f"{'excess':>7} {'ratio':>7} {heads}  outcome, shape; times in milliseconds")
     found = []
     for name, build in shapes:
         found.append(measure(name, sized(build, size), ordinary, answer))
-        if not worst:
-            print(found[-1], flush=True)
-    found.sort(key=lambda each: each.excess, reverse=True)
-    for each in found[:worst]:
-        print(each)
+        print(found[-1], flush=True)
+    excess, ratio = (_counted([getattr(one, key) for one in found]) for key in ("excess", "ratio"))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{size} bytes, {len(found)} shapes: excess {_counted([each.excess for each in found])}; "
-        f"ratio {_counted([each.ratio for each in found])}; most memory {max(each.megabytes for each in found):.0f} MB",
+        f"{size} bytes, {len(found)} shapes: excess {excess}; ratio {ratio}; "
+        f"most memory so far {most:.0f} MB",
         flush=True,
     )
     return found
@@ -151,53 +124,40 @@ def _counted(found: Sequence[float]) -> str:
     return f"{', '.join(counts)}, worst {max(found):.2f}"
 
 
-def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], Cost]) -> Figures:
+def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], str]) -> Figures:
     """Return the figures of a body."""
-    costs, reads, ordinaries = [], [], []
+    times: dict[str, list[float]] = {"answer": [], "read": [], "ordinary": []}
+    works: dict[str, Callable[[], object]] = {
+        "answer": lambda: answer(body),
+        "read": lambda: orjson.loads(body),
+        "ordinary": lambda: answer(ordinary),
+    }
     for _ in range(1 + AGAIN):
-        for _ in range(ROUNDS if len(body) > SHORT else SHORT_ROUNDS):
-            costs.append(answer(body))
-            ordinaries.append(answer(ordinary))
-            started = time.process_time()
-            orjson.loads(body)
-            reads.append(time.process_time() - started)
-        figures = Figures(
-            name,
-            len(body),
-            _least(costs),
-            min(reads),
-            _least(ordinaries),
-            max(each.megabytes for each in costs),
-            costs[0].outcome,
-        )
+        for _ in range(ROUNDS):
+            for key, work in works.items():
+                started = time.process_time()
+                work()
+                times[key].append(time.process_time() - started)
+        least = {key: min(found) for key, found in times.items()}
+        figures = Figures(name, len(body), **least, outcome=answer(body))
         if figures.excess <= BOUND:
             break
     return figures
 
 
-def _least(costs: Sequence[Cost]) -> float:
-    return min(each.seconds for each in costs)
-
-
-def answering(profile: str) -> Callable[[bytes], Cost]:
-    """Return what answers reviews."""
-    profiles, world = hostile.PROFILES, hostile.world(profile)
+def answering() -> Callable[[bytes], str]:
+    """Return what answers reviews, and gives what came out."""
+    world = hostile.world("full")
     gc.collect()
     gc.freeze()  # as the server does
     gc.set_threshold(YOUNG_OBJECTS)
 
-    def answer(body: bytes) -> Cost:
-        started = time.process_time()
+    def answer(body: bytes) -> str:
         try:
-            verdict = answer_review(body, profiles, world).verdict
-            outcome = verdict.reason if verdict else "allowed"
+            verdict = answer_review(body, hostile.PROFILES, world).verdict
         except WebhookError as error:
-            outcome = type(error).__name__
-        return Cost(
-            time.process_time() - started,
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            outcome,
-        )
+            return type(error).__name__
+        return verdict.reason if verdict else "allowed"
 
     return answer
 

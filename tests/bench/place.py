@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.cluster.assets import AssetsUnavailable, assets, binary
+from tests.cluster.assets import AssetsUnavailable, assets
 
 COMMAND = [sys.executable, "-m", "webhook"]
 
@@ -25,16 +25,14 @@ def parser(doc: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentPa
 
 
 @contextmanager
-def bench_place(name: str, *programs: str) -> Iterator[tuple[Path, ExitStack]]:
-    """Have the control plane's *programs* and others at hand; give a folder, and what ends all.
+def bench_place(name: str) -> Iterator[tuple[Path, ExitStack]]:
+    """Have the programs of a control plane at hand; give a folder, and what ends all.
 
     Exits with the reason where they cannot be built. SIGTERM stops what was started, as Ctrl-C does.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         assets()
-        for program in programs:
-            binary(program)
     except AssetsUnavailable as problem:
         sys.exit(str(problem))
     with bench_folder(name) as folder, ExitStack() as stack:

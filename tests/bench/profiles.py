@@ -22,17 +22,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests import pods
+from tests.bench.client import REVIEW
 from tests.bench.place import COMMAND, bench_place, parser, print_table, say
-from tests.cluster.controlplane import BASE, ControlPlane
+from tests.cluster.controlplane import PROFILES, ControlPlane
 from tests.cluster.jobs import as_sent
 from tests.cluster.webhook import Webhook, default_configuration
+from tests.profiles import as_text
 from tests.sockets.server import admit
 from tests.waiting import wait_until
 
-PATH = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
-PROFILE = {"apiVersion": "fabric-injector.io/v1alpha1", "kind": "FabricProfile"}
-DEFINITION = BASE / "custom-resource-definition.yaml"
-REVIEW = Path(__file__).with_name("review.json")
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 JOBS, MEMBERS = 2, 8
 LOADING = "import time\nwhile time.process_time() < 1.5: sum(range(10_000))"
@@ -43,13 +41,8 @@ def main() -> None:
     options = parser(__doc__, rounds=(5, "changes of the profile, quiet and beside")).parse_args()
     with bench_place("profiles") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
-        plane.kubectl(
-            "apply", "--server-side", f"--filename={BASE / 'custom-resource-definition.yaml'}"
-        )
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        plane.define_profiles(as_text("{bench: {}, probe: {}}"))  # `Webhook` asks for the second
         plane.create_namespace("train", {"fabric-injector.io/profile": "bench"})
-        for name in ("bench", "probe"):  # the second is what `Webhook` asks for
-            plane.api.expect("POST", PATH, {**PROFILE, "metadata": {"name": name}, "spec": {}})
         replicas = [
             stack.enter_context(replica(plane, folder / f"webhook-{number}", number))
             for number in range(2)
@@ -92,7 +85,7 @@ def change(plane: ControlPlane, replicas: list[Webhook], gibibytes: int) -> list
         waiting = [
             threads.submit(in_force, replica, f"{gibibytes}Gi", begun) for replica in replicas
         ]
-        plane.api.expect("PATCH", f"{PATH}/bench", {"spec": spec})
+        plane.api.expect("PATCH", f"{PROFILES}/bench", {"spec": spec})
         return [each.result() for each in waiting]
 
 

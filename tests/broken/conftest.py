@@ -17,9 +17,8 @@ from tests.cluster.node.fixtures import (  # noqa: F401
 )
 from tests.cluster.node.node import Node
 from tests.cluster.operators.cluster import install  # noqa: F401
+from tests.profiles import as_text
 from tests.tiers import mark_tier
-
-from .situations import PROFILES
 
 FOLDER = Path(__file__).parent
 
@@ -32,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def tier() -> Tier:
     """Give the profiles of all situations."""
-    return Tier("broken", PROFILES, as_objects=True)
+    return Tier("broken", as_text((FOLDER / "profiles.yaml").read_text()), as_objects=True)
 
 
 @pytest.fixture(scope="session")

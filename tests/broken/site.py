@@ -9,27 +9,27 @@ from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
-from webhook.diagnose.lease import GRACE_SECONDS
+from webhook.diagnose.common import GRACE_SECONDS
 
 USERS_ROLE = "edit"
-RBAC = "rbac.authorization.k8s.io"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector"
 
 
 class Site(Namespace):
     """A namespace whose user the command runs as; leaving `with site.undo` starts what was stopped."""
 
-    def __init__(self, space: Namespace, webhook: Webhook, controller: Controller) -> None:
-        """Make the user, and wait until the role is put together of what is shipped."""
+    def __init__(
+        self, space: Namespace, webhook: Webhook, controller: Controller, system: str
+    ) -> None:
+        """Make the user, and wait until the role is put together of what is shipped.
+
+        *system*: whose controller makes the job, ``Job`` or ``Volcano``.
+        """
         super().__init__(space.node, space.name)
-        self.webhook, self.controller, self.undo = webhook, controller, ExitStack()
+        self.webhook, self.controller, self.system = webhook, controller, system
+        self.undo = ExitStack()
         plane = self.node.control_plane
-        self.submit({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "user"}})
-        reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": USERS_ROLE}
-        account = {"kind": "ServiceAccount", "name": "user", "namespace": self.name}
-        binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "user"}}
-        self.submit({**binding, "roleRef": reference, "subjects": [account]})
-        token = plane.service_account_token(self.name, "user")
+        token = plane.allow(self.name, role=USERS_ROLE)
         self.kubeconfig = plane.kubeconfig(self.node.folder / f"{self.name}.kubeconfig", token)
         user = plane.client(token)
         networks = f"/apis/k8s.cni.cncf.io/v1/namespaces/{self.name}/network-attachment-definitions"

@@ -1,20 +1,19 @@
-"""The broken situations: how each is made, what `explain` must say of it first, and what to do.
+"""How each broken situation is made.
 
 To add one, write a function that breaks something at a Site, waits until the cluster shows it, and
-returns what `explain` is asked for; and a line of SITUATIONS.
+returns what `explain` is asked for; and a row of situations.yaml.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network, define
 from tests.cluster.node.images import DASH, NO_SHELL
 from tests.cluster.node.pods import Pod, container_state, unschedulable
+from tests.cluster.objects import made
 from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
-from tests.profiles import as_text
+from tests.tables import read
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -28,82 +27,53 @@ PYTORCHJOB = "job/bert"
 YOUNG = timedelta(seconds=31)
 """For so long pods may lack others, or what the controller tells, as they are just made."""
 DEVICE = "rdma/rdma_shared_device_a"
-PROFILES = as_text(f"""
-shared:
-  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-  sharedMemory: {{sizeLimit: 192Mi}}
-own:
-  networks: [{{network: own-net, resource: {DEVICE}}}]
-many:
-  networks: [{{network: default/rdma-net, resource: {DEVICE}, count: 60}}]
-unprivileged:
-  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-  podSecurity: skip
-small:
-  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-  sharedMemory: {{sizeLimit: 64Mi}}
-apart:
-  sharedMemory: {{sizeLimit: 192Mi}}
-impatient:
-  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-  rendezvous: {{timeout: 5s}}
-""")
-"""The profiles of all situations; ``own`` attaches a network of the situation's own namespace."""
+OBJECTS = json.dumps(read(__file__, "objects.yaml"))
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One situation. *make* breaks it and returns the target of `explain`.
-
-    The first finding has this *code*, its subject and message contain what it *says*, its action
-    what to *do*: texts between `…`. *profile* and *labels* are of the namespace; *system*: whose
-    controller makes the job of `submit`, ``Job`` or ``Volcano``.
-    """
-
-    make: Callable[[Site, "Situation"], str]
-    code: str
-    says: str
-    do: str
-    profile: str | None = "shared"
-    labels: Mapping[str, str] = field(default_factory=dict)
-    system: str = "Job"
-
-    def submit(self, site: Site, size: int = 2) -> str:
-        """Create the job ddp, and return once its controller was refused a pod."""
-        make = volcano_job if self.system == "Volcano" else indexed_job
-        site.submit(make(TRAINER, size=size))
-        site.wait_for_warning("Job", "rror creating")
-        return JOB
-
-
-def webhook_is_down(site: Site, situation: Situation) -> str:
+def webhook_is_down(site: Site) -> str:
     site.stop_webhook()
-    return situation.submit(site)
+    return _submit(site)
 
 
-def job_is_refused(site: Site, situation: Situation) -> str:
-    return situation.submit(site)
+def job_is_refused(site: Site) -> str:
+    return _submit(site)
 
 
-def quota_is_used_up(site: Site, situation: Situation) -> str:
+def quota_is_used_up(site: Site) -> str:
     """One pod of two gets its device: the gang can never be whole."""
-    _quota(site, 1)
-    return situation.submit(site)
+    _quota(site, "1")
+    return _submit(site)
 
 
-def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) -> str:
+def quota_refuses_after_the_webhook_came_back(site: Site) -> str:
     """The Events of the outage are still there."""
-    _quota(site, 0)
+    _quota(site, "0")
     site.stop_webhook()
-    situation.submit(site)
+    _submit(site)
     site.start_webhook()
     site.wait_for_warning("Job", "exceeded quota")
     return JOB
 
 
-def _quota(site: Site, devices: int) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}}
-    site.submit({**quota, "spec": {"hard": {f"requests.{DEVICE}": str(devices)}}})
+def _submit(site: Site) -> str:
+    """Create the job ddp, and return once its controller was refused a pod."""
+    make = volcano_job if site.system == "Volcano" else indexed_job
+    site.submit(make(TRAINER, size=2))
+    site.wait_for_warning("Job", "rror creating")
+    return JOB
+
+
+def _create(site: Site, name: str, **values: str) -> None:
+    """Create these OBJECTS with the values in the places that are named so."""
+    text = OBJECTS
+    for word, value in {"NAMESPACE": site.name, **values}.items():
+        text = text.replace(word, value)
+    for manifest in json.loads(text)[name]:
+        site.api.ensure(manifest, site.name)
+
+
+def _quota(site: Site, devices: str) -> None:
+    _create(site, "quota", DEVICES=devices)
 
     def is_counted() -> bool:
         return all("used" in each.get("status", {}) for each in site.items("resourcequotas"))
@@ -111,13 +81,13 @@ def _quota(site: Site, devices: int) -> None:
     site.wait(is_counted, "the quota to be counted")
 
 
-def network_is_gone(site: Site, situation: Situation) -> str:
+def network_is_gone(site: Site) -> str:
     """It is deleted between admission and the node: the pods are held back meanwhile."""
     copy_network(site.api, f"{site.name}/own-net")
-    made = jobs.holding()
-    for manifest in made:
+    members = jobs.holding()
+    for manifest in members:
         manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
-    pods = site.start(*made)
+    pods = site.start(*members)
     path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{site.name}/network-attachment-definitions/own-net"
     site.api.expect("DELETE", path)
     for pod in pods:
@@ -126,7 +96,7 @@ def network_is_gone(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def no_address_is_left(site: Site, situation: Situation) -> str:
+def no_address_is_left(site: Site) -> str:
     """The network has one address, and the job two pods."""
     copy_network(site.api, f"{site.name}/own-net", addresses=1)
     pods = site.start(*jobs.holding())
@@ -135,7 +105,7 @@ def no_address_is_left(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def devices_are_taken(site: Site, situation: Situation) -> str:
+def devices_are_taken(site: Site) -> str:
     """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
     site.submit(indexed_job(TRAINER, size=3))
     pods = site.wait_for_pods(3)
@@ -147,13 +117,13 @@ def devices_are_taken(site: Site, situation: Situation) -> str:
     return JOB
 
 
-def image_has_no_shell(site: Site, situation: Situation) -> str:
+def image_has_no_shell(site: Site) -> str:
     for pod in site.start(*jobs.holding(image=NO_SHELL, command=["python", "train.py"])):
         pod.wait(_wait_cannot_start, "its wait step to be refused by the runtime")
     return PYTORCHJOB
 
 
-def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
+def rank_zeros_sandbox_is_rebuilt(site: Site) -> str:
     """As by a reboot: rank 0 has another address, and the worker runs on with the former one."""
     master, worker = _trained(site)
     before = master.fabric_address()
@@ -165,7 +135,7 @@ def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def rank_zero_has_moved(site: Site, situation: Situation) -> str:
+def rank_zero_has_moved(site: Site) -> str:
     """It is made anew, on the other node, and the worker's process runs on."""
     master, worker = _trained(site)
     manifest, _ = jobs.holding()
@@ -180,7 +150,7 @@ def rank_zero_has_moved(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def rank_zero_is_missing(site: Site, situation: Situation) -> str:
+def rank_zero_is_missing(site: Site) -> str:
     """It is deleted while the job trains, and nobody makes another for half a minute."""
     master, worker = _trained(site)
     master.delete()
@@ -188,7 +158,7 @@ def rank_zero_is_missing(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def rank_zero_never_came(site: Site, situation: Situation) -> str:
+def rank_zero_never_came(site: Site) -> str:
     """The worker alone is made, and waits."""
     [worker] = site.start(jobs.holding()[1])
     worker.wait_until_running(names.WAIT_CONTAINER)
@@ -196,7 +166,7 @@ def rank_zero_never_came(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
+def rank_zero_came_before_the_label(site: Site) -> str:
     master, worker = jobs.holding()
     [first] = site.start(master)
     first.wait_until_running("pytorch")
@@ -212,7 +182,7 @@ def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def wait_is_over(site: Site, situation: Situation) -> str:
+def wait_is_over(site: Site) -> str:
     """The worker alone is made; its time is up, and it is not started again."""
     _, worker = jobs.holding()
     worker["spec"]["restartPolicy"] = "Never"
@@ -221,7 +191,7 @@ def wait_is_over(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def controller_is_dead(site: Site, situation: Situation) -> str:
+def controller_is_dead(site: Site) -> str:
     site.kill_controller()
     pods = site.start(*jobs.holding())
     for pod in pods:
@@ -231,34 +201,30 @@ def controller_is_dead(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def user_is_not_root(site: Site, situation: Situation) -> str:
+def user_is_not_root(site: Site) -> str:
     _trained(site, securityContext={"runAsUser": 1000, "runAsNonRoot": True})
     return PYTORCHJOB
 
 
-def limit_range_lowers_memory(site: Site, situation: Situation) -> str:
+def limit_range_lowers_memory(site: Site) -> str:
     """Its default limit of memory is less than the /dev/shm that the profile gives."""
     _limit_range(site, {"default": {"memory": "128Mi"}, "defaultRequest": {"memory": "64Mi"}})
     _trained(site)
     return PYTORCHJOB
 
 
-def limit_range_refuses(site: Site, situation: Situation) -> str:
+def limit_range_refuses(site: Site) -> str:
     """It allows a container fewer devices than the profile gives."""
     _limit_range(site, {"max": {DEVICE: "8"}})
-    return situation.submit(site)
+    return _submit(site)
 
 
-def job_is_too_big_for_its_queue(site: Site, situation: Situation) -> str:
+def job_is_too_big_for_its_queue(site: Site) -> str:
     """Volcano lets it make no pod at all."""
-    queue = f"{site.name}-small"
-    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
-    site.api.ensure(
-        {**kind, "metadata": {"name": queue}, "spec": {"capability": {"cpu": "100m"}, "weight": 1}}
-    )
+    _create(site, "queue")
     one = {**TRAINER, "resources": {"requests": {"cpu": "1"}, **TRAINER["resources"]}}
     job = volcano_job(one, size=2)
-    job["spec"]["queue"] = queue
+    job["spec"]["queue"] = site.name
 
     def is_taken() -> bool:
         """Volcano refuses jobs of a queue that its webhook does not know to be open yet."""
@@ -274,7 +240,7 @@ def job_is_too_big_for_its_queue(site: Site, situation: Situation) -> str:
     return JOB
 
 
-def two_pods_have_one_address(site: Site, situation: Situation) -> str:
+def two_pods_have_one_address(site: Site) -> str:
     """The network gives every pod the same address, as a range that each node gives out alone."""
     path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
     config = json.loads(site.api.expect("GET", path)["spec"]["config"])
@@ -286,24 +252,22 @@ def two_pods_have_one_address(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def policy_cuts_the_pod_network(site: Site, situation: Situation) -> str:
+def policy_cuts_the_pod_network(site: Site) -> str:
     """The job's profile leaves it there."""
-    spec: Object = {"podSelector": {}, "policyTypes": ["Ingress"]}
-    kind = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
-    site.submit({**kind, "metadata": {"name": "deny-all"}, "spec": spec})
+    _create(site, "policy")
     for pod in site.start(*jobs.holding()):
         pod.wait(lambda pod: pod["spec"].get("nodeName"), "its node")
     return PYTORCHJOB
 
 
-def network_is_no_json(site: Site, situation: Situation) -> str:
+def network_is_no_json(site: Site) -> str:
     site.api.ensure(define(site.name, "own-net", '{"type": "macvlan", "ipam": '))
     site.start(*jobs.holding())
     site.wait(lambda: site.events("FailedCreatePodSandBox"), "a sandbox that cannot be made")
     return PYTORCHJOB
 
 
-def pod_is_larger_than_any_node(site: Site, situation: Situation) -> str:
+def pod_is_larger_than_any_node(site: Site) -> str:
     resources = {"requests": {"memory": "900Ti"}, **TRAINER["resources"]}
     site.submit(indexed_job({**TRAINER, "resources": resources}))
     pods = site.wait_for_pods(2)
@@ -311,38 +275,20 @@ def pod_is_larger_than_any_node(site: Site, situation: Situation) -> str:
     return JOB
 
 
-def claim_cannot_be_evaluated(site: Site, situation: Situation) -> str:
+def claim_cannot_be_evaluated(site: Site) -> str:
     """Its selector asks for an attribute that the only device does not have."""
-    group = "resource.k8s.io/v1"
-    site.api.ensure(
-        {"apiVersion": group, "kind": "DeviceClass", "metadata": {"name": site.name}, "spec": {}}
-    )
-    pool = {"name": site.name, "generation": 1, "resourceSliceCount": 1}
-    of_all = {"driver": "broken.example.com", "pool": pool, "allNodes": True}
-    site.api.ensure(
-        {
-            "apiVersion": group,
-            "kind": "ResourceSlice",
-            "metadata": {"name": site.name},
-            "spec": {**of_all, "devices": [{"name": "card"}]},
-        }
-    )
-    cel = {"cel": {"expression": "device.attributes['broken.example.com'].rdma == true"}}
-    exactly = {"deviceClassName": site.name, "selectors": [cel]}
-    spec = {"devices": {"requests": [{"name": "card", "exactly": exactly}]}}
-    kind = {"apiVersion": group, "kind": "ResourceClaimTemplate", "metadata": {"name": "cards"}}
-    site.submit({**kind, "spec": {"spec": spec}})
-    made = jobs.holding()
-    for manifest in made:
+    _create(site, "claim")
+    members = jobs.holding()
+    for manifest in members:
         claims = [{"name": "cards", "resourceClaimTemplateName": "cards"}]
         manifest["spec"]["resourceClaims"] = claims
         manifest["spec"]["containers"][0]["resources"]["claims"] = [{"name": "cards"}]
-    site.start(*made)
+    site.start(*members)
     site.wait_for_warning("Pod", "CEL runtime error")
     return PYTORCHJOB
 
 
-def member_has_another_profile(site: Site, situation: Situation) -> str:
+def member_has_another_profile(site: Site) -> str:
     master, worker = jobs.holding()
     worker["metadata"]["labels"][names.PROFILE] = "small"
     for pod in site.start(master, worker):
@@ -350,12 +296,12 @@ def member_has_another_profile(site: Site, situation: Situation) -> str:
     return PYTORCHJOB
 
 
-def memory_bus_fails(site: Site, situation: Situation) -> str:
+def memory_bus_fails(site: Site) -> str:
     """Its processes end as those do that write more than their /dev/shm holds."""
-    made = jobs.holding(command=["sh", "-c", "exit 135"])
-    for manifest in made:
+    members = jobs.holding(command=["sh", "-c", "exit 135"])
+    for manifest in members:
         manifest["spec"]["restartPolicy"] = "Never"
-    for pod in site.start(*made):
+    for pod in site.start(*members):
         pod.wait_for_end("Failed")
     return PYTORCHJOB
 
@@ -394,151 +340,5 @@ def _not_on(node: str) -> Object:
 
 
 def _limit_range(site: Site, limits: Object) -> None:
-    kind = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
-    site.submit({**kind, "spec": {"limits": [{"type": "Container", **limits}]}})
-
-
-_REFUSED = {
-    "webhook down": Situation(
-        webhook_is_down,
-        "webhook-unreachable",
-        "Job ddp … webhook does not answer … connection refused",
-        "fabric-injector check",
-    ),
-    "wrong profile": Situation(
-        job_is_refused,
-        "pod-denied",
-        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed' … use one of … shared",
-        "correct that",
-        profile="shraed",
-    ),
-    "quota": Situation(
-        quota_is_used_up,
-        "quota-refused",
-        f"Job ddp … exceeded quota: devices … {DEVICE} … limited",
-        "raise the ResourceQuota",
-    ),
-    "PodSecurity": Situation(
-        job_is_refused,
-        "pod-denied",
-        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses … label the namespace privileged … podSecurity: skip",
-        "correct that",
-        labels={"pod-security.kubernetes.io/enforce": "baseline"},
-    ),
-    "PodSecurity, for the job's own pods": Situation(
-        job_is_refused,
-        "pod-security-refused",
-        'Job ddp … violates PodSecurity "restricted:latest" … runAsNonRoot',
-        "label the namespace privileged … correct what is named",
-        profile="unprivileged",
-        labels={"pod-security.kubernetes.io/enforce": "restricted"},
-    ),
-}
-"""What keeps a controller from creating pods: each by a Job, and by Volcano, which tells it otherwise."""
-
-SITUATIONS: Mapping[str, Situation] = {
-    **{
-        f"{name}, by {system}": replace(one, system=system)
-        for name, one in _REFUSED.items()
-        for system in ("Job", "Volcano")
-    },
-    "quota, after the webhook was down": Situation(
-        quota_refuses_after_the_webhook_came_back,
-        "quota-refused",
-        "Job ddp … exceeded quota: devices",
-        "raise the ResourceQuota",
-    ),
-    "network gone": Situation(
-        network_is_gone, "network-missing", "own-net", "create", profile="own"
-    ),
-    "no address left": Situation(
-        no_address_is_left,
-        "addresses-exhausted",
-        "own-net … no",
-        "enlarge the range",
-        profile="own",
-    ),
-    "devices taken": Situation(
-        devices_are_taken,
-        "resource-taken",
-        f"Insufficient {DEVICE}",
-        f"free … {DEVICE}",
-        profile="many",
-    ),
-    "no shell": Situation(
-        image_has_no_shell, "container-not-starting", "wait step", "no sh … waitImage"
-    ),
-    "sandbox rebuilt": Situation(
-        rank_zeros_sandbox_is_rebuilt, "address-former", "bert-worker-0", "restart"
-    ),
-    "rank 0 moved": Situation(rank_zero_has_moved, "address-former", "bert-worker-0", "restart"),
-    "rank 0 missing": Situation(
-        rank_zero_is_missing, "rank-zero-missing", "no rank-0 pod", "Events"
-    ),
-    "rank 0 never came": Situation(
-        rank_zero_never_came, "rank-zero-missing", "no rank-0 pod", "Events"
-    ),
-    "rank 0 before the label": Situation(
-        rank_zero_came_before_the_label,
-        "webhook-missed",
-        "bert-master-0",
-        "restart the job",
-        profile=None,
-    ),
-    "wait over": Situation(
-        wait_is_over,
-        "wait-gave-up",
-        "bert-worker-0 … gave up",
-        "see the other findings",
-        profile="impatient",
-    ),
-    "controller dead": Situation(
-        controller_is_dead, "lease-stale", "Lease … was last renewed", "is the controller running?"
-    ),
-    "non-root": Situation(user_is_not_root, "ipc-lock-inert", "IPC_LOCK", "run as root"),
-    "LimitRange lowers memory": Situation(
-        limit_range_lowers_memory, "shared-memory-beyond-limit", "128Mi", "memory limit"
-    ),
-    "job too big for its queue": Situation(
-        job_is_too_big_for_its_queue,
-        "queue-waiting",
-        "PodGroup ddp- … Volcano does not start ddp: ",
-        "queue",
-        system="Volcano",
-    ),
-    "one address twice": Situation(
-        two_pods_have_one_address, "address-twice", "192.168.250.7 … own-net", "IPAM", profile="own"
-    ),
-    "NetworkPolicy": Situation(
-        policy_cuts_the_pod_network,
-        "policy-cuts",
-        "deny-all … on the pod network",
-        "NetworkPolicy",
-        profile="apart",
-    ),
-    "network without JSON": Situation(
-        network_is_no_json, "network-unreadable", "own-net … is not JSON", "correct", profile="own"
-    ),
-    "larger than any node": Situation(
-        pod_is_larger_than_any_node, "resource-too-small", "Insufficient memory", "request less"
-    ),
-    "claim's selector": Situation(
-        claim_cannot_be_evaluated, "claim-selector-fails", "CEL", "correct the selector"
-    ),
-    "another profile": Situation(
-        member_has_another_profile,
-        "revisions-differ",
-        "bert-worker-0 … has profile small … bert-master-0, has profile shared",
-        "restart",
-    ),
-    "SIGBUS": Situation(
-        memory_bus_fails, "container-failed", "exited with 135 (SIGBUS)", "larger /dev/shm"
-    ),
-    "LimitRange refuses": Situation(
-        limit_range_refuses,
-        "pod-refused",
-        f"Job ddp … maximum {DEVICE} usage per Container is 8, but",
-        "LimitRange … injected devices",
-        profile="many",
-    ),
-}
+    spec = {"limits": [{"type": "Container", **limits}]}
+    site.submit(made("v1 LimitRange", "limits", spec=spec))

@@ -7,37 +7,48 @@ from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.operators.cluster import Install
 from tests.cluster.operators.programs import VOLCANO
 from tests.cluster.webhook import Webhook
+from tests.tables import read, table
+from webhook.core.model import Object
 from webhook.diagnose.jobs import FINISHED
 
+from . import situations
 from .site import Site
-from .situations import SITUATIONS
+
+SITUATIONS = read(__file__, "situations.yaml")
+CASES = {
+    f"{name}, by {system}": (one, system)
+    for name, one in SITUATIONS.items()
+    for system in one.get("systems", ["Job"])
+}
 
 
 @pytest.mark.usefixtures("two_nodes")
-@pytest.mark.parametrize("name", SITUATIONS)
+@table("case", CASES)
 def test_the_situation_is_named_first(
-    name: str,
+    case: tuple[Object, str],
     namespace: NamespaceFactory,
     webhook: Webhook,
     controller: Controller,
     install: Install,
 ) -> None:
-    situation = SITUATIONS[name]
-    if situation.system == "Volcano":
+    situation, system = case
+    if system == "Volcano":
         install(VOLCANO)
-    space = namespace(situation.profile, dict(situation.labels))
-    site = Site(space, webhook, controller)
+    space = namespace(situation.get("profile", "shared"), situation.get("labels"))
+    site = Site(space, webhook, controller, system)
     with site.undo:
-        target = situation.make(site, situation)
+        target = getattr(situations, situation["make"])(site)
         found = site.document("explain", target)
         screen = site.command("explain", target).stdout
         jobs = site.document("status")["jobs"]
     first = found["findings"][0]
-    assert first["code"] == situation.code, screen
+    assert first["code"] == situation["code"], screen
     assert first["level"] in ("fail", "warn"), screen
     told = f"{first['subject']}: {first['message']}"
-    assert [text for text in situation.says.split(" … ") if text not in told] == [], screen
-    assert [text for text in situation.do.split(" … ") if text not in first["action"]] == [], screen
+    assert [text for text in situation["says"].split(" … ") if text not in told] == [], screen
+    assert [text for text in situation["do"].split(" … ") if text not in first["action"]] == [], (
+        screen
+    )
     members = found["members"]
     if members and all(each["phase"] in FINISHED for each in members):
         assert jobs == [], "status leaves out jobs without a live pod"

@@ -1,6 +1,5 @@
 """A Secret that anybody may have written: whatever it holds can be read, and never half."""
 
-from datetime import timedelta
 from itertools import permutations
 
 import pytest
@@ -10,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.bundle import Bundle, read_bundle
-from certs.issue import KeyPair, issue_authority, issue_serving
-from certs.pem import read_certificates, read_key, renewal_due
+from certs.issue import issue_authority, issue_serving
+from certs.pem import read_certificates, read_key
 from tests.certs.simulation import DAY, NAMES, NOW
 from tests.tables import table
 
@@ -119,10 +118,3 @@ def test_takes_no_other_key(key: bytes) -> None:
 def test_reads_no_bundle_beyond_measure() -> None:
     assert read_certificates(b" " * (2 << 20) + AUTHORITY.certificate) == ()
     assert read_certificates(b"-----BEGIN CERTIFICATE-----" * 30_000) == ()
-
-
-def test_counts_the_life_from_the_issue() -> None:
-    (leaf,) = read_certificates(LEAF.certificate)
-    assert renewal_due(leaf) == NOW + 20 * DAY
-    assert isinstance(LEAF, KeyPair)
-    assert leaf.not_valid_before_utc == NOW - timedelta(minutes=5)

@@ -105,10 +105,3 @@ def test_ends_a_leaf_with_its_authority(authority: KeyPair) -> None:
 def test_refuses_an_expired_authority(authority: KeyPair) -> None:
     with pytest.raises(ValueError, match="the authority expired at 2027-03-01"):
         issue_serving(authority, "late", dns_names=NAMES, now=NOW + YEAR, lifetime=MONTH)
-
-
-def test_never_repeats_a_serial_number(authority: KeyPair) -> None:
-    leaves = [
-        issue_serving(authority, "one", dns_names=NAMES, now=NOW, lifetime=MONTH) for _ in range(20)
-    ]
-    assert len({certificate(leaf).serial_number for leaf in leaves}) == 20

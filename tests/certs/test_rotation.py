@@ -97,20 +97,13 @@ def test_renews_the_authority_at_two_thirds_of_its_life() -> None:
 
 
 def test_issues_for_names_that_are_new(settled: Simulation) -> None:
-    settled.names = frozenset({NAME, "10.0.0.7", "fd00::7", "injector.example.com"})
+    settled.names = frozenset({NAME, "injector.example.com"})
     settled.turn()
     assert hosts(settled.leaf) == settled.names
     settled.names = NAMES
     before = settled.leaf
     settled.turn()
     assert settled.leaf == before
-
-
-def test_takes_a_second_request_for_the_authority_that_waits(settled: Simulation) -> None:
-    settled.turn(Kind.AUTHORITY)
-    settled.now += SECOND
-    settled.turn(Kind.AUTHORITY)
-    assert len(authorities(settled)) == 2
 
 
 def test_bounds_what_requests_can_add(settled: Simulation) -> None:

@@ -29,6 +29,8 @@ ACCESS = tuple(
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 RBAC = "rbac.authorization.k8s.io"
+ROUTED = "--enable-aggregator-routing=true"
+"""Flag of an API server that calls a Service's endpoints itself, as nothing routes Services here."""
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 

@@ -5,6 +5,7 @@ import base64
 import functools
 import shutil
 import socket
+import ssl
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,6 @@ NAMESPACE = "fabric-injector"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/fabric-injector-tls"
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 MOUNTED = "/etc/fabric-injector"
-ROUTED = "--enable-aggregator-routing=true"
-"""Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
 
 
 @functools.cache
@@ -126,6 +125,7 @@ class Installation:
         self.folder = folder
         self._control_plane, self._command, self._profiles = control_plane, command, profiles
         self._servers: dict[str, tuple[Server, str]] = {}
+        self._port = 0
 
     def __enter__(self) -> Self:
         """Begin with nothing."""
@@ -148,6 +148,7 @@ class Installation:
         (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
         self._mount_config_maps(deployment)
         port = free_port()
+        self._port = port
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
         self._start("webhook", *listen)
         wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready")
@@ -184,6 +185,10 @@ class Installation:
     def said(self, component: str, path: str) -> str:
         """Give the body of a GET on the metrics port."""
         return text_of(self.url(component, path))
+
+    def served(self) -> str:
+        """Give the certificate that the webhook serves, as PEM."""
+        return ssl.get_server_certificate((own_address(), self._port), timeout=10)
 
     def configuration(self) -> dict[str, Any]:
         """Give the live MutatingWebhookConfiguration."""

@@ -36,7 +36,7 @@ _OURS, _KUBERNETES = "fabric-injector/tests/cluster/tools", "k8s.io/kubernetes/c
 _CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 """What every control plane is built from."""
-NODE = ("kube-scheduler", "kubelet", "kube-proxy", "multus", "deviceplugin")
+NODE = ("kube-scheduler", "kubelet", "multus", "deviceplugin")
 """What a node needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
 CLAIMS = ("containerd", "containerd-shim-runc-v2", "ctr", "dranet", "dra-test-driver")
 """What a node with claims needs besides: Debian 12's containerd has neither CDI nor NRI."""
@@ -47,7 +47,6 @@ PROGRAMS: Mapping[str, Program] = {
     "kubectl": Program("kubernetes", f"{_KUBERNETES}/kubectl", minutes=1),
     "kube-scheduler": Program("kubernetes", f"{_KUBERNETES}/kube-scheduler", minutes=1),
     "kubelet": Program("kubelet", f"{_KUBERNETES}/kubelet"),
-    "kube-proxy": Program("kubeproxy", f"{_KUBERNETES}/kube-proxy"),
     "multus": Program(
         "multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", minutes=3
     ),
@@ -68,6 +67,4 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "certmanager": Program("certmanager", f"{_OURS}/certmanager", minutes=3),
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", minutes=3),
-    # plays the nodes of a job that is larger than this machine
-    "kwok": Program("kwok", "sigs.k8s.io/kwok/cmd/kwok"),
 }

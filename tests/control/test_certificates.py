@@ -106,14 +106,6 @@ def test_rotates_on_request_and_forgets_it(cluster: Cluster, replica: Replica) -
     assert signer_is_trusted(cluster)
 
 
-def test_forgets_a_request_for_something_else(cluster: Cluster, replica: Replica) -> None:
-    before = cluster.secret
-    cluster.annotate(SECRET, **{names.ROTATE: "everything"})
-    replica.turn()
-    assert cluster.secret == before
-    assert cluster.objects[SECRET]["metadata"]["annotations"] == {}
-
-
 @pytest.mark.parametrize("ca_bundle", [b"", b"garbage"], ids=["stripped", "garbage"])
 def test_repairs_a_ca_bundle(cluster: Cluster, replica: Replica, ca_bundle: bytes) -> None:
     cluster.configure(cluster.ca_bundles[0], ca_bundle)
@@ -218,24 +210,6 @@ def test_issues_nothing_by_odd_clocks(
     Replica(cluster).run(MINUTE)
     assert writes(cluster) == []
     assert len([record for record in caplog.records if "nothing is issued" in record.message]) == 1
-
-
-def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
-    urls = [
-        "https://10.0.0.7:8443/mutate",
-        "https://[FD00:0::7]/",
-        "https://injector.example.com./",
-        "https://Ä/",
-        "https://a.b",
-    ]
-    cluster.put(
-        CONFIGURATION, {"webhooks": [{"name": "x", "clientConfig": {"url": url}} for url in urls]}
-    )
-    replica = Replica(cluster)
-    replica.run(MINUTE)
-    (leaf,) = read_certificates(cluster.secret["tls.crt"])
-    assert hosts(leaf) == {"10.0.0.7", "fd00::7", "a.b", "fabric-injector.fabric-injector.svc"}
-    assert len(writes(cluster)) == 2
 
 
 def test_is_not_confused_by_authorities_of_others(cluster: Cluster, replica: Replica) -> None:

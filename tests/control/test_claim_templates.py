@@ -25,6 +25,7 @@ from webhook.control import leader_loop
 from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
+from webhook.kube import connection
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com"),))
@@ -212,8 +213,8 @@ def test_one_that_cannot_be_made_is_tried_again_and_told_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(module, "WRITE_SECONDS", 0.3)
-    monkeypatch.setattr(world.keeper._loop, "_most_pause", 0.05)
+    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.3)
+    monkeypatch.setattr(world.keeper, "most_pause_seconds", 0.05)
     path = f"{CLAIM_TEMPLATES.replace('v1/', 'v1/namespaces/a/')}/{NAME}"
     world.server.misbehave("PATCH", path, answer, answer)
     world.give("a", "b")
@@ -227,7 +228,7 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
     world.leads = False
     world.give("ml")
     with running(world):
-        world.keeper._loop._stopped.wait(0.1)
+        world.keeper._stopped.wait(0.1)
         assert world.server.requests == []
         world.leads = True
         world.wait_for(("ml", NAME))

@@ -38,7 +38,7 @@ class Server(Connection):
             if path in self.kept:
                 return Response(f"{method} {path}", 409, {}, b"{}")
         else:
-            assert given["headers"] == {"Content-Type": "application/merge-patch+json"}
+            assert given["headers"]["Content-Type"] == "application/merge-patch+json"
         self.kept[path] = {**self.kept.get(path, {}), **body}
         return Response(f"{method} {path}", 200, {}, json.dumps(self.kept[path]).encode())
 

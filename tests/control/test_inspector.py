@@ -42,6 +42,7 @@ class World:
         self.inspector = Inspector(
             server.connection(),
             self.record,
+            lambda: True,
             suspects=self.jobs.suspects,
             settle=self.settle,
             monotonic=lambda: 1000.0 + self.seconds,
@@ -181,13 +182,6 @@ def test_a_list_that_failed_is_asked_for_again_in_the_next_round(world: World) -
     world.server.misbehave("get", IN_ML, status(503, "later"))
     assert world.later() == []
     assert world.after(PERIOD_SECONDS) == [("w-1", "NetworkStatusUnusable")]
-
-
-def test_a_pod_that_is_gone_is_no_fault(world: World) -> None:
-    world.add("w-1")
-    world.later()
-    world.server.delete(PODS, "w-1", "ml")
-    assert world.after(BOUND_SECONDS) == []
 
 
 def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(

@@ -27,7 +27,7 @@ def test_a_leader_tells_once_of_each_pod_that_carries_the_mark(server: FakeApiSe
         server.put(PODS, "unsaid", "ml", uid="4", labels=label)
         wait_until(lambda: len(told) == 2, "the next pod is told of")
     finally:
-        assert part.stop()
+        part.stop()
     assert max(len(message) for _, _, message in told) == MESSAGE_BYTES
     assert [(pod, reason, message.rstrip()) for pod, reason, message in told] == [
         (PodRef("ml", name, uid), "LeftAlone", "select nodes by type")

@@ -90,7 +90,7 @@ def world(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(leader_loop, "SETTLE_SECONDS", 0.05)
     monkeypatch.setattr(leader_loop, "FOLLOWER_SECONDS", 0.02)
     monkeypatch.setattr(module, "FOLLOWER_SECONDS", 0.02)
-    monkeypatch.setattr(module, "REST", 0.0)
+    monkeypatch.setattr(ProfileStatus, "rest", 0.0)
     return World(server)
 
 
@@ -163,7 +163,7 @@ def test_looks_again_by_itself_soon_where_something_lacks(world: World) -> None:
 
 
 def test_content_that_is_refused_stands_beside_good_ones(world: World) -> None:
-    world.put("bad", spec={"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]})
+    world.put("bad", spec={"networks": [{"network": "a/b", "resource": "cards"}]})
     world.put("empty", spec=EMPTY)
     with running(world.statuses):
         wait_until(lambda: world.told("bad") and world.told("empty"), "both")
@@ -253,19 +253,6 @@ def test_what_the_api_server_answers(
     assert len(world.writes()) == 1
 
 
-def test_a_missing_definition_is_said_once_and_addresses_are_published(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.server.misbehave("list", FABRIC_PROFILES, *[text(404, NOT_INSTALLED)] * 3)
-    world.statuses._profiles._pause = lambda _seconds: None
-    pods = Pods(world.server)
-    pods.put("m-a", "10.0.0.1")
-    with running(pods.controller), running(world.statuses):
-        wait_until(lambda: pods.told() == {"m-a": "10.0.0.1"}, "the address")
-        wait_until(lambda: world.server.asked("watch", FABRIC_PROFILES), "the definition")
-    assert caplog.text.count("watch of fabricprofiles") == 1
-
-
 def test_a_write_that_hangs_holds_no_address_up(world: World) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", *[hang] * 10)
     pods = Pods(world.server)
@@ -285,9 +272,9 @@ def test_ends_at_once_while_it_looks_and_writes_nothing_more() -> None:
         world.put()
         with running(world.statuses):
             wait_until(lambda: server.asked("list", NETWORKS), "the list that hangs")
-        assert world.statuses._loop._thread.is_alive(), "nobody waits for the list"
-    world.statuses._loop._thread.join(20)
-    assert not world.statuses._loop._thread.is_alive()
+        assert world.statuses._thread.is_alive(), "nobody waits for the list"
+    world.statuses._thread.join(20)
+    assert not world.statuses._thread.is_alive()
     assert world.writes() == []
 
 

@@ -14,7 +14,6 @@ import base64
 import copy
 import json
 import re
-from random import Random
 from typing import Any
 
 import jsonpatch
@@ -24,7 +23,7 @@ import yaml
 from tests import pods
 from tests.core.builders import environment
 from tests.core.workloads.rows import build
-from tests.hostile.broken import broken, deep
+from tests.hostile.broken import deep
 from tests.pods import is_within, plain
 from tests.profiles import profiles
 from tests.tables import grouped
@@ -32,7 +31,7 @@ from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.injection import wait
-from webhook.core.model import Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, Object
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
@@ -245,36 +244,6 @@ def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
     assert "group \ud800" in json.loads(status)["skipped"]["rendezvous"]
 
 
-def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() -> None:
-    pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net,typo,default/other"
-    message = judge(pod).message
-    assert "element 2 names network train/typo, which does not exist" in message
-    assert (
-        ". Also: annotation k8s.v1.cni.cncf.io/networks: element 3 names network default/other, "
-        in message
-    )
-    asked = []
-
-    def count(_namespace: str, name: str) -> NetworkDefinition | None:
-        asked.append(name)
-        if name == "n3":
-            raise Unavailable("no answer")
-        return None
-
-    counting = ObjectsWorld([namespace("train")])
-    counting.network = count
-
-    pod["metadata"]["annotations"][names.NETWORKS] = ",".join(f"m{index}" for index in range(100))
-    assert len(judge(pod, counting).decisions) == 5
-    assert asked == ["m0", "m1", "m2", "m3", "m4"]
-    pod["metadata"]["annotations"][names.NETWORKS] = "n1,n2,n3,n4"
-    assert len(judge(pod, counting).decisions) == 2
-    pod["metadata"]["annotations"][names.NETWORKS] = "n3,n1"
-    with pytest.raises(Unavailable):
-        decide(pod, "train", PROFILES, counting)
-
-
 def test_a_namespace_label_newer_than_the_cache_counts() -> None:
     for objects in ([], [namespace("train", None)]):
         cluster = ObjectsWorld([*objects, network("default/rdma-net")])
@@ -424,45 +393,6 @@ def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(
         entries = pod["spec"]["containers"][0].setdefault("env", [])
         entries.insert(place % (len(entries) + 1), {"name": variable, **copy.deepcopy(value)})
         judge(pod)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_no_broken_review_breaks_the_answer(seed: int) -> None:
-    random = Random(seed)
-    clusters = [world(profile=profile) for profile in ("shared", "rails", "everything")]
-    samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
-    outcomes = {"answered": 0, "malformed": 0}
-    for _ in range(300):
-        value, cluster = (
-            broken(random.choice(samples), random, random.randint(1, 4)),
-            random.choice(clusters),
-        )
-        try:
-            answer = answer_review(json.dumps(value).encode(), PROFILES, cluster)
-        except (MalformedReview, Unavailable):
-            outcomes["malformed"] += 1
-            continue
-        outcomes["answered"] += 1
-        response = json.loads(answer.body)["response"]
-        if "patch" in response:
-            jsonpatch.apply_patch(
-                value["request"]["object"], json.loads(base64.b64decode(response["patch"]))
-            )
-        if answer.verdict is not None and answer.verdict.allowed:
-            again = answer_review(
-                json.dumps(
-                    {**value, "request": {**value["request"], "object": answer.verdict.pod}}
-                ).encode(),
-                PROFILES,
-                cluster,
-            )
-            assert again.verdict is not None
-            assert (again.verdict.message, again.verdict.operations) == ("", [])
-            assert (again.verdict.job, again.verdict.role) == (
-                answer.verdict.job,
-                answer.verdict.role,
-            )
-    assert min(outcomes.values()) > 20, outcomes
 
 
 def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:

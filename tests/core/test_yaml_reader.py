@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.tables import read
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, format_path, read_documents
+from webhook.core.value_types import format_path
+from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, read_documents
 
 
 def values_of(text: str) -> list[Any]:

@@ -10,10 +10,10 @@ from tests.pods import load
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.status.status import ended_jobs
+from webhook.diagnose.status import ended_jobs
 
 GROUP = "leaderworkerset.sigs.k8s.io/group-index"
 LWS = "leaderworkerset.sigs.k8s.io/name"

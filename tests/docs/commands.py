@@ -35,13 +35,8 @@ class Block(NamedTuple):
     """Some commands of a *page*, a path in the repository; *why* they are not run, else empty."""
 
     page: str
-    line: int
     text: str
     why: str
-
-    def __str__(self) -> str:
-        """Name the place."""
-        return f"{self.page}:{self.line}"
 
     @property
     def needs_a_cluster(self) -> bool:
@@ -52,10 +47,6 @@ class Block(NamedTuple):
         """Return them one by one, with a text that is given to one (``<<EOF``) behind it."""
         if "<<" in self.text:
             return [self.text]
-        if self.text.startswith("$ "):
-            return [
-                line.removeprefix("$ ") for line in self.text.splitlines() if line.startswith("$ ")
-            ]
         return [line for line in self.text.splitlines() if line.strip()]
 
 
@@ -67,11 +58,9 @@ def pages() -> list[Path]:
 def blocks() -> Iterator[Block]:
     """Yield all of them, in the order of the pages."""
     for page in pages():
-        text = page.read_text(encoding="utf-8")
-        for found in _BLOCK.finditer(text):
+        for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
             if found["language"].strip() in _LANGUAGES:
-                line = text.count("\n", 0, found.start("text")) + 1
-                yield Block(str(page.relative_to(ROOT)), line, found["text"], found["why"] or "")
+                yield Block(str(page.relative_to(ROOT)), found["text"], found["why"] or "")
 
 
 def sandbox(folder: Path) -> None:

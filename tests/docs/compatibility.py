@@ -17,7 +17,6 @@ PAGE = Path(__file__).with_name("compatibility.md.in")
 MODULES = {
     "kubernetes": "k8s.io/kubernetes",
     "kubelet": "k8s.io/kubernetes",
-    "kubeproxy": "k8s.io/kubernetes",
     "testdriver": "k8s.io/kubernetes",
     "etcd": "go.etcd.io/etcd/server/v3",
     "multus": "gopkg.in/k8snetworkplumbingwg/multus-cni.v4",

@@ -31,6 +31,7 @@ def changed(text: str, diff: str, name: str) -> str:
     )
     before = "".join(line[1:] for line in lines if line[0] == " ")
     assert text.count(before) == 1, (
-        f"{name} holds these lines {text.count(before)} times:\n{before}"
+        f"{name} holds these lines {text.count(before)} times, not once; "
+        f"update the page's context lines:\n{before}"
     )
     return text.replace(before, "".join(line[1:] for line in lines))

@@ -47,7 +47,9 @@ def _of_command(command: click.Command, name: str, above: click.Context) -> list
     context = click.Context(command, info_name=name, parent=above)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     lines = [f"## {context.command_path.partition(' ')[2]}\n", "```text", usage, "```\n"]
-    lines += [f"{_paragraph(each)}\n" for each in _paragraphs(command.help or "")]
+    lines += [
+        f"{_paragraph(each)}\n" for each in inspect.cleandoc(command.help or "").split("\n\n")
+    ]
     options = [
         each
         for each in command.get_params(context)
@@ -58,14 +60,9 @@ def _of_command(command: click.Command, name: str, above: click.Context) -> list
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
             if (sub := command.get_command(context, each)) is not None:
-                lines += [
-                    line.replace("## ", "### ", 1) for line in _of_command(sub, each, context)
-                ]
+                below = _of_command(sub, each, context)
+                lines += [line.replace("## ", "### ", 1) for line in below]
     return lines
-
-
-def _paragraphs(text: str) -> list[str]:
-    return inspect.cleandoc(text).split("\n\n")
 
 
 def _paragraph(text: str) -> str:
@@ -132,13 +129,8 @@ def _explained() -> Iterator[tuple[str, str, str, str]]:
             continue
         if sentence := _SENTENCE.fullmatch(str(said.value)):
             what = f"{sentence['what']}{sentence['of']}".strip()
-            told = sentence["told"]
-            yield (
-                str(value.value),
-                what,
-                _code(sentence["who"] or ""),
-                _code(told[:1].upper() + told[1:]),
-            )
+            told = sentence["told"][:1].upper() + sentence["told"][1:]
+            yield str(value.value), what, _code(sentence["who"] or ""), _code(told)
 
 
 def _code(text: str) -> str:

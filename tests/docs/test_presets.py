@@ -28,7 +28,9 @@ def rows() -> Iterator[str]:
 
 
 def test_the_page_and_the_files_say_the_same() -> None:
-    assert list(rows()) == [row(preset) for preset in read_presets()]
+    wanted = [row(preset) for preset in read_presets()]
+    assert [each for each in wanted if each not in [*rows()]] == [], "rows that the page lacks"
+    assert len([*rows()]) == len(wanted)
 
 
 def test_no_example_has_the_name_of_a_preset_and_another_content() -> None:

@@ -91,6 +91,7 @@ def shapes(pod: Object) -> Iterator[tuple[str, Build]]:
 
     What builds it takes how many parts or characters the place is to have.
     """
+    yield "spec/affinity families and sizes", partial(_for_many_types, pod)
     for path, value in places(pod):
         where = "/".join(map(str, path))
         if isinstance(value, list) and value:
@@ -105,6 +106,17 @@ def shapes(pod: Object) -> Iterator[tuple[str, Build]]:
         elif isinstance(value, str):
             for name, text in TEXTS.items():
                 yield f"{where} {name}", _replace(pod, path, partial(_lengthened, value, text))
+
+
+def _for_many_types(pod: Object, times: int) -> Object:
+    """Allow so many families of instance types and as many sizes, which Karpenter's labels name."""
+    label = "karpenter.k8s.aws/instance-"
+    values = {"family": [f"p{number}" for number in range(times // 2)]}
+    values["size"] = [f"{number}xlarge" for number in range(times - times // 2)]
+    term = [{"key": label + key, "operator": "In", "values": each} for key, each in values.items()]
+    path = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    found: Object = replaced(pod, path, {"nodeSelectorTerms": [{"matchExpressions": term}]})
+    return found
 
 
 def _repeated(value: list[Any], times: int) -> list[Any]:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.lease import WRITE_SECONDS, Leader
+from webhook.kube.connection import WRITE_SECONDS, Connection, RequestFailed, Response
+from webhook.kube.lease import Leader
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases"

@@ -184,15 +184,6 @@ def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connectio
         assert list(stream.lines()) == [b"one", b"two", b"", b"three"]
 
 
-def test_streams_nothing_unless_status_200(server: FakeApiServer, connection: Connection) -> None:
-    server.misbehave("list", NAMESPACES, status(410, "too old"))
-    with (
-        pytest.raises(RequestFailed, match=r"^GET /api/v1/namespaces answered 410: too old$"),
-        connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5),
-    ):
-        pass
-
-
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
 def test_shuts_a_stream_that_waits_in_another_thread(tmp_path: Path, secure: bool) -> None:
     folder = Authority("test").write(tmp_path)

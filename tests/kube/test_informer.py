@@ -373,20 +373,6 @@ def test_forgets_all_where_the_resource_is_removed(server: FakeApiServer) -> Non
         wait_until(lambda: ("default/net", None) in watcher.changes, "the deletion")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{}, [], {"metadata": {}, "items": []}, {"metadata": {"resourceVersion": "1"}, "items": 7}],
-    ids=repr,
-)
-def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, body: Any) -> None:
-    server.put(NAMESPACES, "a")
-    server.misbehave("list", NAMESPACES, lambda exchange: exchange.answer(200, body))
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert watcher.items == {"a": {}}
-        assert len(server.asked("list")) == 2
-
-
 def test_survives_what_nobody_thought_of(
     server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

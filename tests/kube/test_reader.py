@@ -71,12 +71,6 @@ def test_reads_so_many_pages_and_tells_of_more(server: FakeApiServer, reader: Re
     assert len(server.requests) == 2
 
 
-def test_a_list_that_expires_is_refused(server: FakeApiServer, reader: Reader) -> None:
-    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"))
-    with pytest.raises(RequestFailed, match="answered 410: expired"):
-        pages(reader)
-
-
 def heavy(server: FakeApiServer, count: int, size: int) -> None:
     for number in range(count):
         server.put(

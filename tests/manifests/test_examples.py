@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from tests import ROOT, pods
+from tests.worlds import namespace
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles import parse_profiles
@@ -40,9 +41,8 @@ JOBS = {
 
 def test_no_example_goes_untested() -> None:
     assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs", "fabric-test"}
-    assert {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()} == {
-        job for job in JOBS if "jobs/" in job
-    }
+    jobs = {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()}
+    assert jobs == {job for job in JOBS if "jobs/" in job}
 
 
 def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
@@ -76,10 +76,8 @@ def test_completes_the_job(fabric: str, job: str) -> None:
         assert "/dev/shm" in {mount["mountPath"] for mount in container["volumeMounts"]}
         env = {variable["name"]: variable for variable in container["env"]}
         socket = {"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"}
-        assert {name: env[name].get("value") for name in (*socket, *variables)} == {
-            **socket,
-            **variables,
-        }
+        wanted = {**socket, **variables}
+        assert {name: env[name].get("value") for name in wanted} == wanted
         assert pod["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
     env = {each["name"]: each for each in worker["pod"]["spec"]["containers"][0]["env"]}
     assert "fabric-injector.io/master-" in env[leads]["valueFrom"]["fieldRef"]["fieldPath"]
@@ -121,21 +119,13 @@ def test_the_manuals_profile_gives_a_pod_all_that_it_says() -> None:
     profile = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[0]
     read = parse_profiles(profile)
     pod = pods.minimal_pod()
-    pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
+    pod["metadata"].setdefault("labels", {})[names.PROFILE] = "cloud"
     pod["spec"]["nodeSelector"] = {names.INSTANCE_TYPE: "p5.48xlarge"}
     pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 8}}
-    space = {
-        "metadata": {"name": "ml", "labels": {names.PROFILE: "cloud"}},
-        "kind": "Namespace",
-        "apiVersion": "v1",
-    }
-    pod["metadata"].setdefault("labels", {})[names.PROFILE] = "cloud"
-    verdict = decide(pod, "ml", read, ObjectsWorld([space]))
+    verdict = decide(pod, "ml", read, ObjectsWorld([namespace("ml", "cloud")]))
     assert verdict.allowed, verdict.message
     spec = verdict.pod["spec"]
     assert spec["containers"][0]["resources"]["limits"]["vpc.amazonaws.com/efa"] == "32"
     assert [each["name"] for each in spec["initContainers"]][-1] == "fabric-daemon"
     assert {"node-sys", "libraries", "topology"} <= {each["name"] for each in spec["volumes"]}
-    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in spec[
-        "tolerations"
-    ]
+    assert "nvidia.com/gpu" in {each["key"] for each in spec["tolerations"]}

@@ -25,17 +25,14 @@ COMPONENTS = ("webhook", "controller")
 
 
 def shipped(kind: str, name: str) -> dict[str, Any]:
-    (found,) = (
-        each for each in OBJECTS if (each["kind"], each["metadata"]["name"]) == (kind, name)
-    )
+    [found] = [one for one in OBJECTS if (one["kind"], one["metadata"]["name"]) == (kind, name)]
     return found
 
 
 def pod(component: str) -> dict[str, Any]:
-    spec: dict[str, Any] = shipped("Deployment", f"fabric-injector-{component}")["spec"][
-        "template"
-    ]["spec"]
-    return spec
+    template: dict[str, Any] = shipped("Deployment", f"fabric-injector-{component}")["spec"]
+    found: dict[str, Any] = template["template"]["spec"]
+    return found
 
 
 def container(component: str) -> dict[str, Any]:
@@ -44,23 +41,17 @@ def container(component: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
-def test_runs_the_image_of_this_version(component: str) -> None:
-    assert KUSTOMIZATION["images"] == [
-        {"name": container(component)["image"], "newTag": __version__}
-    ]
-
-
-def test_tells_the_webhook_its_own_image() -> None:
+def test_runs_the_image_of_this_version_and_tells_the_webhook_its_name() -> None:
+    for component in COMPONENTS:
+        image = {"name": container(component)["image"], "newTag": __version__}
+        assert KUSTOMIZATION["images"] == [image]
     [variable] = container("webhook")["env"]
     assert variable["name"] == "FABRIC_INJECTOR_SERVE_IMAGE"
     [replacement] = KUSTOMIZATION["replacements"]
-    assert (
-        replacement["source"]["fieldPath"] == "spec.template.spec.containers.[name=webhook].image"
-    )
     [target] = replacement["targets"]
-    path = f"spec.template.spec.containers.[name=webhook].env.[name={variable['name']}].value"
-    assert target["fieldPaths"] == [path]
+    webhook = "spec.template.spec.containers.[name=webhook]"
+    assert replacement["source"]["fieldPath"] == f"{webhook}.image"
+    assert target["fieldPaths"] == [f"{webhook}.env.[name={variable['name']}].value"]
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -124,10 +115,8 @@ def test_calls_the_service_that_the_certificate_is_for() -> None:
     (port,) = service["spec"]["ports"]
     assert service["metadata"]["namespace"] == DEFAULT_NAMESPACE
     assert (port["port"], port["targetPort"]) == (443, "admission")
-    labels = shipped("Deployment", "fabric-injector-webhook")["spec"]["template"]["metadata"][
-        "labels"
-    ]
-    assert service["spec"]["selector"].items() <= labels.items()
+    deployed = shipped("Deployment", "fabric-injector-webhook")["spec"]["template"]["metadata"]
+    assert service["spec"]["selector"].items() <= deployed["labels"].items()
 
 
 def test_reaches_labelled_namespaces_and_never_its_own_or_the_systems() -> None:
@@ -136,27 +125,14 @@ def test_reaches_labelled_namespaces_and_never_its_own_or_the_systems() -> None:
     assert opted_in == {"key": names.PROFILE, "operator": "Exists"}
     assert {"kube-system", DEFAULT_NAMESPACE} <= set(excluded.pop("values"))
     assert excluded == {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
-    assert entry["objectSelector"] == {
-        "matchExpressions": [
-            {"key": names.PROFILE, "operator": "NotIn", "values": [names.PROFILE_NONE]}
-        ]
-    }
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "resources": ["pods"],
-        "operations": ["CREATE"],
-    }
-    assert entry["rules"] == [{**rule, "scope": "Namespaced"}]
-    assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == (
-        "Fail",
-        5,
-        "None",
-    )
-    assert (entry["reinvocationPolicy"], entry["matchPolicy"]) == ("IfNeeded", "Equivalent")
-    assert sorted([names.WEBHOOK_CONFIGURATION, "lws-mutating-webhook-configuration"])[
-        0
-    ].startswith("lws-")
+    opted_out = {"key": names.PROFILE, "operator": "NotIn", "values": [names.PROFILE_NONE]}
+    assert entry["objectSelector"] == {"matchExpressions": [opted_out]}
+    pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "Namespaced"}
+    assert entry["rules"] == [{**pods, "operations": ["CREATE"]}]
+    assert (entry["failurePolicy"], entry["timeoutSeconds"]) == ("Fail", 5)
+    assert (entry["sideEffects"], entry["matchPolicy"]) == ("None", "Equivalent")
+    assert entry["reinvocationPolicy"] == "IfNeeded"
+    assert names.WEBHOOK_CONFIGURATION > "lws-mutating-webhook-configuration", "called after it"
 
 
 def test_lets_the_accounts_use_what_the_code_uses() -> None:
@@ -164,18 +140,10 @@ def test_lets_the_accounts_use_what_the_code_uses() -> None:
     named = {name for rule in role["rules"] for name in rule.get("resourceNames", ())}
     assert named == {LEASE, names.TLS_SECRET}
     mutating = ("mutatingwebhookconfigurations", names.WEBHOOK_CONFIGURATION)
-    for cluster_role, wanted in (
-        ("fabric-injector-controller", [mutating]),
-        ("fabric-injector-webhook", [mutating]),
-    ):
-        rules = shipped("ClusterRole", cluster_role)["rules"]
-        found = [
-            (*each["resources"], *each["resourceNames"])
-            for each in rules
-            if "resourceNames" in each
-        ]
-        assert found == wanted
     for component in COMPONENTS:
+        rules = shipped("ClusterRole", f"fabric-injector-{component}")["rules"]
+        held = [each for each in rules if "resourceNames" in each]
+        assert [(*each["resources"], *each["resourceNames"]) for each in held] == [mutating]
         account = shipped("ServiceAccount", f"fabric-injector-{component}")
         assert account["automountServiceAccountToken"] is False
         assert pod(component)["serviceAccountName"] == account["metadata"]["name"]

@@ -67,11 +67,9 @@ def selectors(node: Any) -> Iterator[promql.VectorSelector]:
         case promql.MatrixSelector():
             yield node.vector_selector
         case promql.BinaryExpr():
-            yield from selectors(node.lhs)
-            yield from selectors(node.rhs)
+            yield from (*selectors(node.lhs), *selectors(node.rhs))
         case promql.Call():
-            for argument in node.args:
-                yield from selectors(argument)
+            yield from (each for argument in node.args for each in selectors(argument))
         case promql.AggregateExpr() | promql.ParenExpr() | promql.UnaryExpr():
             yield from selectors(node.expr)
 
@@ -114,15 +112,8 @@ def test_an_alert_says_what_it_means_and_what_to_do(name: str) -> None:
     assert name.startswith("FabricInjector")
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
     assert set(rule["annotations"]) == {"summary", "description", "runbook", "runbook_url"}
-    assert all(
-        len(text) > 20 or name == "FabricInjectorMatchConditionFails"
-        for text in rule["annotations"].values()
-    )
-
-
-@pytest.mark.parametrize("name", ALERTS)
-def test_a_runbook_url_leads_to_the_section_that_names_the_alert(name: str) -> None:
-    page, _, anchor = ALERTS[name]["annotations"]["runbook_url"].partition("#")
+    assert all(rule["annotations"].values())
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
     headings = re.split(r"^#{2,3} (.+)$", (ROOT / page).read_text(), flags=re.MULTILINE)
     sections = {
         title.lower().replace(" ", "-"): text
@@ -136,16 +127,15 @@ def test_the_dashboard_is_one_that_grafana_can_take() -> None:
     panels = DASHBOARD["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     cells = [
-        (panel["gridPos"]["x"] + dx, panel["gridPos"]["y"] + dy)
-        for panel in panels
-        for dx in range(panel["gridPos"]["w"])
-        for dy in range(panel["gridPos"]["h"])
+        (at["x"] + dx, at["y"] + dy)
+        for at in (panel["gridPos"] for panel in panels)
+        for dx in range(at["w"])
+        for dy in range(at["h"])
     ]
     assert len(set(cells)) == len(cells)
     assert max(x for x, _ in cells) == 23
-    assert all(
-        panel["datasource"]["uid"] == "${datasource}" for panel in panels if panel["type"] != "row"
-    )
+    sources = {panel["datasource"]["uid"] for panel in panels if panel["type"] != "row"}
+    assert sources == {"${datasource}"}
 
 
 def test_the_manual_names_alerts_and_components_that_exist() -> None:

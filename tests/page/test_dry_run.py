@@ -157,8 +157,8 @@ def test_counts_the_pods_of_a_workload(page: Page) -> None:
     expect(kinds).to_have_text(["bert-master-0, rank 0", "bert-worker-0 and 2 more, worker"])
     gains = page.get_by_label("Workloads").locator("dl").first.locator("div")
     assert [" ".join(each.inner_text().split()) for each in gains.all()][:2] == [
-        "network default/rdma-net-ipam (net1)",
-        "devices rdma/rdma_shared_device_a: 1",
+        "networks annotation k8s.v1.cni.cncf.io/networks gets default/rdma-net-ipam (net1)",
+        "devices container pytorch asks for rdma/rdma_shared_device_a: 1",
     ]
     expect(page.get_by_label("Warnings for workloads")).to_have_count(0)
 

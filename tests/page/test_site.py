@@ -91,19 +91,22 @@ def test_the_search_finds_the_answer_of_a_symptom(browser: Browser, address: str
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_overview_can_be_read(browser: Browser, address: str, width: int, scheme: str) -> None:
+@pytest.mark.parametrize(("name", "shown"), [("index", "overview.svg"), ("code", "code.svg")])
+def test_the_pictures_can_be_read(
+    browser: Browser, address: str, name: str, shown: str, width: int, scheme: str
+) -> None:
     context = browser.new_context(
         color_scheme=scheme,  # type: ignore[arg-type]
         viewport={"width": width, "height": 900},
     )
     page = context.new_page()
-    page.goto(f"{address}/index.html")
-    picture = page.locator('img[src="overview.svg"]')
+    page.goto(f"{address}/{name}.html")
+    picture = page.locator(f'img[src="{shown}"]')
     scale = picture.evaluate("image => image.width / image.naturalWidth")
-    sizes = re.findall(r"font: (\d+)px", (ROOT / "docs/overview.svg").read_text())
+    sizes = re.findall(r"font: (?:bold )?(\d+)px", (ROOT / "docs" / shown).read_text())
     assert min(map(int, sizes)) * scale >= SMALLEST_TEXT
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     folder = ROOT / "build/screenshots/site"
     folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"index-{width}-{scheme}.png", animations="disabled")
+    page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", animations="disabled")
     context.close()

@@ -25,11 +25,8 @@ def items_of(pod: Object, container: str) -> Items:
     found |= {f"node label {key}": value for key, value in (spec.get("nodeSelector") or {}).items()}
     found |= {f"toleration {toleration}": True for toleration in spec.get("tolerations", [])}
     for each in spec["containers"]:
-        found |= dict(
-            _of_container(
-                each, sources, "" if each["name"] == container else f"container {each['name']} "
-            )
-        )
+        head = "" if each["name"] == container else f"container {each['name']} "
+        found |= dict(_of_container(each, sources, head))
     for each in spec.get("initContainers", []):
         if each.get("restartPolicy") == "Always":
             found |= dict(_of_container(each, sources, f"sidecar {each['name']} "))
@@ -40,30 +37,23 @@ def items_of(pod: Object, container: str) -> Items:
 
 def gives(item: str, asked: Any, found: Any) -> bool:
     """Tell whether a pod whose *item* is *found* has what is *asked*."""
-    answer: bool = _compare(item, asked, found)
-    return answer
-
-
-def _compare(item: str, asked: Any, found: Any) -> Any:
     if item.startswith("resource "):
         return parse_quantity(str(asked)) == parse_quantity(str(found))
-    if item == f"annotation {names.NETWORKS}":
-        return (
-            found.rpartition("/")[2] == asked
-        )  # the vendor's pods are in their network's namespace
-    if item.startswith("annotation "):
-        return yaml.safe_load(found) == asked
     if item.endswith("variable LD_LIBRARY_PATH"):
         return set(asked.split(":")) <= set(found.split(":"))
-    if item == "variable NCCL_SOCKET_IFNAME":
-        return found.removeprefix("=") == asked  # "=" makes a prefix a whole name
-    if item == "mount /dev/shm":
-        return (
-            found == "tmpfs"
-        )  # the node's own /dev/shm is a tmpfs too, which all of its pods would share
     if item.endswith(" runs"):
         return asked in found
-    return asked == found
+    if item == f"annotation {names.NETWORKS}":  # the vendor's pods are in their network's namespace
+        found = found.rpartition("/")[2]
+    elif item.startswith("annotation "):
+        found = yaml.safe_load(found)
+    elif item == "variable NCCL_SOCKET_IFNAME":
+        found = found.removeprefix("=")  # "=" makes a prefix a whole name
+    elif (
+        item == "mount /dev/shm"
+    ):  # the node's own is a tmpfs too, which all of its pods would share
+        asked = "tmpfs"
+    return bool(asked == found)
 
 
 def _own(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:

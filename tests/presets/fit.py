@@ -45,13 +45,9 @@ GKE_TYPES = {
     "nvidia-h100-mega-80gb": "a3-megagpu-8g",
     "nvidia-gb200": ARM,
 }
+G5 = [name for name in AWS if name.startswith("g5.")]
 SETS = {
-    "eks-efa": [
-        ["p4d.24xlarge"],
-        ["p5.48xlarge"],
-        ["g5.8xlarge", "g5.12xlarge", "g5.48xlarge"],
-        [*AWS],
-    ],
+    "eks-efa": [["p4d.24xlarge"], ["p5.48xlarge"], G5, [*AWS]],
     "gke-rdma": [["a3-ultragpu-8g"], ["a4-highgpu-8g"]],
     "gke-rdma-a4x": [[ARM]],
     "gke-tcpx": [["a3-highgpu-8g"]],
@@ -151,37 +147,32 @@ def judge(pod: Object, profiles: Profiles, world: Any, nodes: list[str]) -> str:
     return "injected" if verdict.allowed and after else f"not served: {reason}"
 
 
-def main(folders: list[str], *, is_full: bool) -> int:
-    """Print a paragraph for each preset and set of nodes."""
-    status = 0
-    for name, sets in SETS.items():
-        for nodes in sets:
-            preset = read_preset(name).for_nodes(nodes)
-            world = World()
-            world.profile = name
-            profiles = parse_profiles(preset.text)
-            cloud = CLOUDS["eks-efa" if name == "eks-efa" else "gke"]
-            told = [
-                (judge(pod, profiles, world, nodes), where)
-                for where, pod in pods_of(folders, cloud)
-            ]
-            sums = Counter(cause for cause, _ in told)
-            served = sum(sums[each] for each in SERVED)
-            counted = sum(sums.values()) - sum(sums[each] for each in (ELSEWHERE, LARGER, INVALID))
-            share = f"{served} of {counted} pods, {served / max(counted, 1):.0%}"
-            print(f"{name} on {', '.join(nodes)}: {share}")
-            for cause, count in sums.most_common():
-                print(f"{count:7,} {cause}")
-            if is_full:
-                print(
-                    *(f"        {cause}: {where}" for cause, where in told if cause not in SERVED),
-                    sep="\n",
-                )
-            if served < 0.9 * counted or any(cause.startswith("WRONG") for cause in sums):
-                status = 1
-    return status
+def fits(name: str, nodes: list[str], folders: list[str], *, is_full: bool) -> bool:
+    """Print a paragraph for a preset and a set of nodes; tell whether it fits."""
+    world = World()
+    world.profile = name
+    profiles = parse_profiles(read_preset(name).for_nodes(nodes).text)
+    pods = pods_of(folders, CLOUDS["eks-efa" if name == "eks-efa" else "gke"])
+    told = [(judge(pod, profiles, world, nodes), where) for where, pod in pods]
+    sums = Counter(cause for cause, _ in told)
+    served = sum(sums[each] for each in SERVED)
+    counted = sum(sums.values()) - sum(sums[each] for each in (ELSEWHERE, LARGER, INVALID))
+    share = f"{served} of {counted} pods, {served / max(counted, 1):.0%}"
+    print(f"{name} on {', '.join(nodes)}: {share}")
+    for cause, count in sums.most_common():
+        print(f"{count:7,} {cause}")
+    for cause, where in told if is_full else ():
+        if cause not in SERVED:
+            print(f"        {cause}: {where}")
+    return served >= 0.9 * counted and not any(cause.startswith("WRONG") for cause in sums)
 
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    sys.exit(main([word for word in words if word != "-v"], is_full="-v" in words))
+    corpus = [word for word in words if word != "-v"]
+    found = [
+        fits(name, nodes, corpus, is_full="-v" in words)
+        for name, sets in SETS.items()
+        for nodes in sets
+    ]
+    sys.exit(not all(found))

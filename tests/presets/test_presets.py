@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -32,6 +33,11 @@ each_preset = pytest.mark.parametrize("name", NAMES)
 def facts(name: str) -> dict[str, Any]:
     read: dict[str, Any] = yaml.safe_load((HERE / f"vendor/{name}.yaml").read_text())
     return read
+
+
+def spec(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = read_preset(name).profile["spec"]
+    return found
 
 
 @cache
@@ -79,6 +85,14 @@ def _trains(pod: dict[str, Any]) -> bool:
     )
 
 
+def verdicts(name: str, **fields: Any) -> Iterator[Verdict]:
+    """Decide about each of these pods, with other fields of its spec."""
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        job["spec"] |= fields
+        yield decide(job, "research", profiles(name), world(name))
+
+
 def items(pod: dict[str, Any]) -> Items:
     return items_of(pod, pod["spec"]["containers"][0]["name"])
 
@@ -120,13 +134,12 @@ def test_what_it_adds_is_named(name: str) -> None:
         assert set(before) <= set(after)
         added |= set(after) - set(before) - set(facts(name)["asks"])
         added |= {f"new value of {item}" for item in before if before[item] != after[item]}
-        assert pod.after["spec"]["containers"][0].get("command") == pod.before["spec"][
-            "containers"
-        ][0].get("command")
+        old, new = (each["spec"]["containers"][0] for each in (pod.before, pod.after))
+        assert old.get("command") == new.get("command")
     assert added == set(read_preset(name).about["adds"])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "templates" in facts(name)])
+@pytest.mark.parametrize("name", [name for name in NAMES if "claims" in spec(name)])
 def test_the_claims_are_the_vendors_templates(name: str) -> None:
     """But for selectors that the preset names as left out; a field's default may be written or not."""
     left_out = read_preset(name).about["leavesOut"]
@@ -160,7 +173,7 @@ def test_a_second_look_changes_nothing(name: str) -> None:
 
 @each_preset
 def test_the_jobs_own_variables_win(name: str) -> None:
-    variables = read_preset(name).profile["spec"].get("env", {})
+    variables = [each["name"] for each in spec(name).get("container", {}).get("env", ())]
     own = [{"name": variable, "value": "own"} for variable in variables]
     for pod in training_pods(name):
         job = copy.deepcopy(pod.before)
@@ -177,14 +190,9 @@ def test_the_jobs_own_variables_win(name: str) -> None:
 )
 @pytest.mark.parametrize("asked", [0, 2])
 def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
-    for pod in training_pods(name):
-        job = copy.deepcopy(pod.before)
-        for kind, quantities in job["spec"]["containers"][0]["resources"].items():
-            job["spec"]["containers"][0]["resources"][kind] = {**quantities, GPU: asked}
-        job["metadata"]["labels"] = {**job["metadata"].get("labels", {}), names.PROFILE: name}
-        verdict = decide(job, "research", profiles(name), world(name))
-        assert (verdict.allowed, verdict.operations) == (True, [])
-        assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
+    verdict = changed(name, {"asks": {GPU: asked}, "labels": {names.PROFILE: name}})
+    assert (verdict.allowed, verdict.operations) == (True, [])
+    assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
 
 
 def changed(name: str, case: dict[str, Any]) -> Verdict:
@@ -194,6 +202,7 @@ def changed(name: str, case: dict[str, Any]) -> Verdict:
     for key in own:
         own[key] |= case.get("asks", {})
     job["metadata"]["annotations"] = case.get("annotations", {})
+    job["metadata"]["labels"] = {**job["metadata"].get("labels", {}), **case.get("labels", {})}
     job["spec"]["nodeSelector"] = case.get("nodes", {})
     filled = read_preset(name).for_nodes(case.get("types", ()))
     return decide(job, "research", parse_profiles(filled.text), world(name))
@@ -201,6 +210,7 @@ def changed(name: str, case: dict[str, Any]) -> Verdict:
 
 TYPE, GKE_TYPE = "node.kubernetes.io/instance-type", "cloud.google.com/gke-accelerator"
 EFA, INTERFACES = "resource vpc.amazonaws.com/efa", "annotation networking.gke.io/interfaces"
+TCPX = "mount /run/tcpx"
 OWN = '[{"interfaceName":"eth0","network":"default"}]'
 
 
@@ -216,12 +226,7 @@ OWN = '[{"interfaceName":"eth0","network":"default"}]'
         ("eks-efa", {"types": ["p4d.24xlarge"], "asks": {GPU: 4}}, EFA, "2"),
         ("eks-efa", {"types": ["g5.12xlarge", "p5.48xlarge"], "asks": {GPU: 4}}, EFA, "1"),
         ("gke-rdma", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
-        (
-            "gke-tcpx",
-            {"nodes": {GKE_TYPE: "nvidia-h100-80gb"}},
-            "mount /run/tcpx",
-            "hostPath /run/tcpx",
-        ),
+        ("gke-tcpx", {"nodes": {GKE_TYPE: "nvidia-h100-80gb"}}, TCPX, "hostPath /run/tcpx"),
         ("gke-tcpxo", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
     ],
 )
@@ -277,10 +282,7 @@ def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
 
 @pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpx", "gke-tcpxo"])
 def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None:
-    for pod in training_pods(name):
-        job = copy.deepcopy(pod.before)
-        job["spec"]["hostNetwork"] = True
-        verdict = decide(job, "research", profiles(name), world(name))
+    for verdict in verdicts(name, hostNetwork=True):
         assert (verdict.allowed, verdict.operations) == (True, [])
         (decision,) = verdict.decisions
         assert (decision.outcome, decision.reason) == ("warned", "host-network")
@@ -288,55 +290,28 @@ def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None
 
 
 def test_names_no_interface_of_the_pod_network_to_coreweaves_pods_on_the_nodes() -> None:
-    for pod in training_pods("coreweave-infiniband"):
-        job = copy.deepcopy(pod.before)
-        job["spec"]["hostNetwork"] = True
-        found = items(
-            decide(
-                job, "research", profiles("coreweave-infiniband"), world("coreweave-infiniband")
-            ).pod
-        )
+    for verdict in verdicts("coreweave-infiniband", hostNetwork=True):
+        found = items(verdict.pod)
         assert "variable NCCL_IB_HCA" in found
         assert "variable NCCL_SOCKET_IFNAME" not in found
 
 
 @each_preset
-def test_tells_where_it_is_from(name: str) -> None:
-    about = read_preset(name).about
-    assert set(about) - {"images"} == {
-        "gives",
-        "verified",
-        "note",
-        "sources",
-        "change",
-        "adds",
-        "leavesOut",
-    }
-    assert about["verified"] in VERIFIED
-    for source in about["sources"]:
+def test_its_files_are_whole(name: str) -> None:
+    preset = read_preset(name)
+    about = {"gives", "verified", "note", "sources", "change", "adds", "leavesOut"}
+    assert {*preset.about} - {"images"} == about
+    assert preset.about["verified"] in VERIFIED
+    for source in preset.about["sources"]:
         assert re.fullmatch(r"https://github\.com/[^/]+/[^/]+/blob/[0-9a-f]{40}/\S+", source["url"])
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", str(source["date"]))
         assert source["for"]
-
-
-@each_preset
-def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
-    preset = read_preset(name)
-    pod = preset.profile["spec"].get("pod", {}).get("spec", {})
-    assert preset.images == [sidecar["image"] for sidecar in pod.get("initContainers", [])]
-    assert all(":" in image.rpartition("/")[2] for image in preset.images)
-
-
-@each_preset
-def test_breaks_no_rule_of_the_definition(name: str) -> None:
-    assert [*find_faults(read_preset(name).profile)] == []
-
-
-@each_preset
-def test_has_its_folders_name_and_never_fixes_the_index_of_an_address(name: str) -> None:
-    preset = read_preset(name)
     assert preset.profile["metadata"] == {"name": name}
-    assert "NCCL_IB_GID_INDEX" not in preset.text
+    assert [*find_faults(preset.profile)] == []
+    assert "NCCL_IB_GID_INDEX" not in preset.text, "it differs by node"
+    sidecars = spec(name).get("pod", {}).get("spec", {}).get("initContainers", [])
+    assert preset.images == [sidecar["image"] for sidecar in sidecars]
+    assert all(":" in image.rpartition("/")[2] for image in preset.images)
 
 
 def test_each_has_a_job_and_a_vendors_manifest() -> None:

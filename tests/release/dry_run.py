@@ -29,36 +29,29 @@ NOT_RUN = (
 def run(tree: Path, output: Path) -> None:
     """Make files and image in the folder, try each, and print what only the workflow does."""
     version = version_of(tree)
-    _step("versions agree", lambda: check(tree, f"v{version}"))
-    _step(
-        "wheel, source archive, chart, install.yaml, bill of materials, checksums",
-        lambda: _files(tree, output),
-    )
-    _step("checksums hold", lambda: _sha256sum(output))
-    _step("the wheel installs by itself, and runs", lambda: _try_wheel(tree, output, version))
-    _step("the bill of materials names all that is locked", lambda: _compare(tree, output, version))
-    _step(
-        "the chart names the released image and its runbooks", lambda: _try_chart(output, version)
-    )
+    steps: dict[str, Callable[[], object]] = {
+        "versions agree": lambda: check(tree, f"v{version}"),
+        "wheel, source archive, chart, install.yaml, bill of materials, checksums": (
+            lambda: files.make_all(tree, version, IMAGE, DIGEST, SOURCE, output)
+        ),
+        "checksums hold": lambda: _sha256sum(output),
+        "the wheel installs by itself, and runs": lambda: _try_wheel(tree, output, version),
+        "the bill of materials names all that is locked": lambda: _compare(tree, output, version),
+        "the chart names the released image and its runbooks": lambda: _try_chart(output, version),
+    }
     if reason := images.not_possible():
         print(f"not run: the image: {reason}")
     else:
-        _step("the image, for this machine's architecture", lambda: _image(output, version))
+        steps["the image, for this machine's architecture"] = lambda: _image(output, version)
+    for name, act in steps.items():
+        print(f"{name} ...", flush=True)
+        act()
     print(f"\nmade in {output}:")
     for path in sorted(output.iterdir()):
         print(f"  {path.stat().st_size / 1e6:8.2f} MB  {path.name}")
     print("\nonly the workflow does these, .github/workflows/release.yml:")
     for line in NOT_RUN:
         print(f"  {line}")
-
-
-def _step(name: str, act: Callable[[], object]) -> None:
-    print(f"{name} ...", flush=True)
-    act()
-
-
-def _files(tree: Path, output: Path) -> None:
-    files.make_all(tree, version_of(tree), IMAGE, DIGEST, SOURCE, output)
 
 
 def _sha256sum(output: Path) -> None:
@@ -70,25 +63,12 @@ def _try_wheel(tree: Path, output: Path, version: str) -> None:
     (wheel,) = output.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        pip = [
-            f"{folder}/bin/pip",
-            "--disable-pip-version-check",
-            "install",
-            "--quiet",
-            "--no-deps",
-        ]
-        files.run(
-            [
-                *pip,
-                "--require-hashes",
-                "--only-binary",
-                ":all:",
-                "--requirement",
-                str(tree / "requirements.lock"),
-            ]
-        )
-        files.run([*pip, str(wheel)])
-        files.run([f"{folder}/bin/pip", "check"])
+        pip = f"{folder}/bin/pip"
+        install = [pip, *["--disable-pip-version-check", "install", "--quiet", "--no-deps"]]
+        locked = ["--require-hashes", "--only-binary=:all:", f"-r{tree / 'requirements.lock'}"]
+        files.run([*install, *locked])
+        files.run([*install, str(wheel)])
+        files.run([pip, "check"])
         answer = files.run([f"{folder}/bin/fabric-injector", "--version"])
         files.run([f"{folder}/bin/fabric-injector", "demo"])
     if answer.split()[-1] != version:
@@ -100,13 +80,10 @@ def _try_wheel(tree: Path, output: Path, version: str) -> None:
 def _compare(tree: Path, output: Path, version: str) -> None:
     materials = json.loads((output / f"fabric-injector-{version}.cdx.json").read_text())
     listed = {f"{each['name']}=={each['version']}" for each in materials["components"]}
-    locked = set(
-        re.findall(r"(?m)^([a-z0-9_.-]+==[^ ;\\]+)", (tree / "requirements.lock").read_text())
-    )
-    if listed != locked:
-        raise NotReleasable(
-            f"bill of materials and requirements.lock differ: {', '.join(sorted(listed ^ locked))}"
-        )
+    lock = (tree / "requirements.lock").read_text()
+    differ = sorted(listed ^ {*re.findall(r"(?m)^([a-z0-9_.-]+==[^ ;\\]+)", lock)})
+    if differ:
+        raise NotReleasable(f"bill of materials and requirements.lock differ: {', '.join(differ)}")
 
 
 def _try_chart(output: Path, version: str) -> None:

@@ -46,10 +46,8 @@ def make_all(
 def packages(tree: Path, output: Path) -> None:
     """Build the source archive, and the wheel from it, with locked build tools."""
     environment = os.environ | {"SOURCE_DATE_EPOCH": _time_of_commit(tree)}
-    run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)],
-        env=environment,
-    )
+    build = [sys.executable, "-m", "build", "--no-isolation", f"--outdir={output}", str(tree)]
+    run(build, env=environment)
 
 
 def chart(tree: Path, version: str, image: str, digest: str, source: str, output: Path) -> None:
@@ -98,25 +96,13 @@ def installed_from(text: str, reference: str) -> str:
 
 def bill_of_materials(tree: Path, version: str, file: Path) -> None:
     """Write what the image is made of beside its base, from requirements.lock, as CycloneDX."""
-    program = Path(sys.executable).with_name("cyclonedx-py")
-    options = [
-        "--output-reproducible",
-        f"--pyproject={tree / 'pyproject.toml'}",
-        "--output-format=JSON",
-    ]
-    run(
-        [
-            str(program),
-            "requirements",
-            *options,
-            f"--output-file={file}",
-            str(tree / "requirements.lock"),
-        ]
-    )
+    program = str(Path(sys.executable).with_name("cyclonedx-py"))
+    options = ["--output-reproducible", "--output-format=JSON", f"--output-file={file}"]
+    options.append(f"--pyproject={tree / 'pyproject.toml'}")
+    run([program, "requirements", *options, str(tree / "requirements.lock")])
     materials = json.loads(file.read_text())
-    materials["metadata"]["component"]["version"] = (
-        version  # dynamic in pyproject.toml, which is not run
-    )
+    # dynamic in pyproject.toml, which is not run
+    materials["metadata"]["component"]["version"] = version
     file.write_text(json.dumps(materials, indent=1) + "\n")
 
 

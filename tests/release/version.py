@@ -31,17 +31,12 @@ def check(tree: Path, tag: str) -> str:
         ("manifests/base/kustomization.yaml", "newTag", image["newTag"]),
     )
     faults = [
-        *(
-            [f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}"]
-            if tag != f"v{version}"
-            else []
-        ),
-        *(
-            f"{file}: {field} is {said}; write {version}"
-            for file, field, said in places
-            if str(said) != version
-        ),
+        f"{file}: {field} is {said}; write {version}"
+        for file, field, said in places
+        if str(said) != version
     ]
+    if tag != f"v{version}":
+        faults.append(f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}")
     try:
         notes(tree, version)
     except NotReleasable as problem:

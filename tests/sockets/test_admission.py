@@ -4,7 +4,6 @@ import base64
 import http.client
 import json
 import re
-import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,9 +81,6 @@ def test_counts_decisions_steps_and_time(own: Server, review: bytes) -> None:
     assert own.metric(ends) > 1.7e9
 
 
-YAML = {"Content-Type": "text/yaml"}
-
-
 @table(
     "method, path, body, headers, status, message",
     {
@@ -123,19 +119,6 @@ def test_speaks_http_1_1_whatever_is_offered(server: Server) -> None:
     with server.connect_tls() as connection:
         assert connection.selected_alpn_protocol() == "http/1.1"
         assert connection.version() == "TLSv1.3"
-
-
-def test_refuses_tls_below_1_2(server: Server) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.set_ciphers("ALL:@SECLEVEL=0")
-    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    with pytest.warns(DeprecationWarning, match="TLSv1 is deprecated"):
-        context.minimum_version = ssl.TLSVersion.TLSv1
-    with server.connect() as connection, pytest.raises((ssl.SSLError, ConnectionError)):
-        context.wrap_socket(connection)
 
 
 def test_answers_plain_http_on_the_tls_port_with_nothing(server: Server) -> None:

@@ -37,11 +37,6 @@ def test_a_mistake_is_told_at_start(
     assert f"{tmp_path}/{'config' if config else 'profiles'}.yaml: " in str(ended.value)
 
 
-def test_a_folder_that_does_not_exist_is_a_mistake(serve: Serve) -> None:
-    with pytest.raises(AssertionError, match=r"file /nowhere/c\.yaml: cannot be read"):
-        serve("--config=/nowhere/c.yaml")
-
-
 def test_it_is_followed_and_keeps_its_last_good_content(tmp_path: Path, serve: Serve) -> None:
     config = tmp_path / "config.yaml"
     server = serve(f"--config={config}")

@@ -27,16 +27,6 @@ spec: {containers: [{name: c, image: i}]}
 """
 
 
-def test_judges_a_manifest(server: Server) -> None:
-    reply = server.plain(
-        "POST", "/dry-run?namespace=default", MANIFEST, {"Content-Type": "application/yaml"}
-    )
-    assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-    pods = reply.json()["pods"]
-    assert {pod["rendezvous"] for pod in pods} == {"master", "worker"}
-    assert all(pod["allowed"] and pod["patch"] for pod in pods)
-
-
 def test_answers_as_admission_does(own: Server) -> None:
     changed = 0
     with closing(own.client()) as client:

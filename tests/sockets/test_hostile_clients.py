@@ -1,17 +1,14 @@
 """Clients that stall, flood or go away: others are served meanwhile, and nothing is left behind."""
 
 import json
-import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
 from tests.sockets.conftest import FILES
-from tests.sockets.server import Server, admit, read_all, read_reply
-from tests.tables import table
-from webhook.serve.run import CONNECTIONS
+from tests.sockets.server import Server, read_reply
 
 MANY = 64
 HEAD = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -63,22 +60,6 @@ def stall(server: Server, stack: ExitStack, tls: bool, sent: bytes, source: str)
         stalled.sendall(sent)
 
 
-@table("tls, sent", STALLS)
-def test_serves_others_while_connections_of_one_peer_stall(
-    server: Server, review: bytes, tls: bool, sent: bytes
-) -> None:
-    """As many as one address may have, and some more: an open connection stays open."""
-    with ExitStack() as stack:
-        client = stack.enter_context(closing(server.client()))
-        assert admit(client, review).status == 200
-        opened = client.sock
-        for number in range(MANY + CONNECTIONS * 2 // 3):
-            stall(server, stack, tls and number < MANY, sent * (number < MANY), "127.0.0.2")
-        assert admit(client, review).status == 200
-        assert client.sock is opened
-        assert_serves(server, review)
-
-
 def test_serves_others_while_connections_stall_in_every_way_from_everywhere(
     server: Server, review: bytes
 ) -> None:
@@ -91,16 +72,6 @@ def test_serves_others_while_connections_stall_in_every_way_from_everywhere(
             if number % 50 == 0:
                 assert_serves(server, review, times=1)
         assert_serves(server, review)
-
-
-def test_gives_up_bodies_that_stall(server: Server, review: bytes) -> None:
-    with ExitStack() as stack:
-        stalled = [stack.enter_context(server.connect_tls(timeout=60)) for _ in range(MANY)]
-        for connection in stalled:
-            connection.sendall(HEAD + b"Content-Length: 6000\r\n\r\n" + review[:3000])
-        for connection in stalled:
-            assert read_reply(connection).status == 408
-            assert read_all(connection) == b""
 
 
 def test_refuses_what_is_too_large_before_it_comes(server: Server) -> None:
@@ -121,17 +92,3 @@ def test_denies_the_largest_body_by_its_size_and_keeps_little_of_it(
     response = server.admit(body).json()["response"]
     assert (response["uid"], response["allowed"]) == (asked["request"]["uid"], False)
     assert f"has {len(body)} bytes" in response["status"]["message"]
-
-
-def test_forgets_clients_that_go_away_in_the_middle(server: Server, review: bytes) -> None:
-    for _ in range(MANY):
-        connection = server.connect_tls()
-        connection.sendall(HEAD + b"Content-Length: 6000\r\n\r\n" + review[:3000])
-        reset = b"\x01\0\0\0\0\0\0\0"
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
-        connection.close()
-    for _ in range(MANY):
-        connection = server.connect_tls()
-        connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(review) + review)
-        connection.close()
-    assert_serves(server, review, times=1)

@@ -75,15 +75,6 @@ def test_refuses_what_can_be_read_in_two_ways_or_not_at_all(plain: Running, sent
     assert plain.post(b"x").body == b"x"
 
 
-def test_joins_a_header_that_goes_on_in_the_next_line_or_refuses_it(plain: Running) -> None:
-    """obs-fold: whichever, the bytes behind it are no request of their own."""
-    folded = POST + b"Content-Length:\r\n 3\r\n\r\nxyz" + GET + b"Connection: close\r\n\r\n"
-    with plain.connect() as connection:
-        connection.sendall(folded)
-        statuses = [part[:3] for part in read_all(connection).split(b"HTTP/1.1 ")[1:]]
-        assert statuses in ([b"200", b"200"], [b"400"])
-
-
 @pytest.mark.parametrize("header", [b"Connection: close", b"connection: TE, Close"])
 def test_ends_the_connection_with_the_answer(plain: Running, header: bytes) -> None:
     with plain.connect() as connection:
@@ -91,15 +82,6 @@ def test_ends_the_connection_with_the_answer(plain: Running, header: bytes) -> N
         reply = read_reply(connection)
         assert (reply.status, reply.headers["connection"]) == (200, "close")
         assert is_closed(connection)
-
-
-def test_answers_head_without_the_content_but_with_its_length(plain: Running) -> None:
-    with plain.connect() as connection:
-        head = b"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nabcd"
-        connection.sendall(head)
-        head, _, rest = read_all(connection).partition(b"\r\n\r\n")
-        assert b"Content-Length: 4" in head
-        assert rest == b""
 
 
 def test_answers_what_comes_byte_by_byte_and_a_long_head(plain: Running) -> None:

@@ -1,7 +1,6 @@
-"""Profiles and certificates that change while the server runs."""
+"""A certificate that changes while the server runs."""
 
 import http.client
-import json
 import shutil
 import ssl
 import threading
@@ -12,12 +11,9 @@ import pytest
 
 from certs.throwaway import make_throwaway
 from tests.mount import Mount
-from tests.profiles import as_text
-from tests.sockets.conftest import PROFILES, Serve
+from tests.sockets.conftest import Serve
 from tests.sockets.server import Server, admit
 from tests.waiting import wait_until
-
-OTHER = as_text("two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}")
 
 
 def throwaway(directory: Path) -> dict[str, bytes]:
@@ -26,39 +22,13 @@ def throwaway(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def profiles(tmp_path: Path) -> Mount:
-    return Mount(tmp_path / "profiles", {"profiles.yaml": PROFILES.read_bytes()})
-
-
-@pytest.fixture
 def certificate(tmp_path: Path) -> Mount:
     return Mount(tmp_path / "tls", throwaway(tmp_path / "first"))
 
 
 @pytest.fixture
-def changing(serve: Serve, profiles: Mount, certificate: Mount) -> Server:
-    return serve(f"--profiles={profiles.root}/profiles.yaml", f"--tls-dir={certificate.root}")
-
-
-def networks(server: Server, review: bytes) -> str:
-    """Return what one admission adds."""
-    client = server.client()
-    before = len(server.lines("injected"))
-    assert admit(client, review).status == 200
-    client.close()
-    wait_until(lambda: len(server.lines("injected")) > before, "the log line")
-    pod = json.loads(review)["request"]["object"]
-    [judged] = server.plain("POST", "/dry-run", json.dumps(pod).encode()).json()["pods"]
-    return str(judged["pod"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
-
-
-def test_swaps_profiles(
-    changing: Server, profiles: Mount, certificate: Mount, review: bytes
-) -> None:
-    assert networks(changing, review) == "rails/rail-0,rails/rail-1"
-    profiles.publish({"profiles.yaml": OTHER.encode()})
-    wait_until(lambda: len(changing.lines("profiles in force")) == 2, "the new profiles")
-    assert networks(changing, review) == "rails/rail-1"
+def changing(serve: Serve, certificate: Mount) -> Server:
+    return serve(f"--tls-dir={certificate.root}")
 
 
 def shown(server: Server) -> bytes:

@@ -12,7 +12,6 @@ from tests.fake_apiserver import (
     NAMESPACES,
     NETWORKS,
     NOT_INSTALLED,
-    PODS,
     Exchange,
     FakeApiServer,
     hang,
@@ -93,12 +92,6 @@ def test_a_namespace_being_deleted_has_no_profile(server: FakeApiServer, cluster
         True,
         False,
     ]
-
-
-def test_reads_metadata_of_namespaces_and_no_pod(server: FakeApiServer, watched: Cluster) -> None:
-    assert server.asked("list", PODS) == []
-    assert "as=PartialObjectMetadataList" in server.asked("list", NAMESPACES)[0].headers["Accept"]
-    assert server.asked("list", NETWORKS)[0].headers["Accept"] == "application/json"
 
 
 def test_asks_once_for_what_no_watch_has_brought(server: FakeApiServer, cluster: Cluster) -> None:
@@ -220,16 +213,6 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         )
     finally:
         cluster.stop()
-
-
-def test_is_not_ready_before_it_has_listed(server: FakeApiServer, cluster: Cluster) -> None:
-    assert cluster.checks()["namespaces"] == "not listed yet"
-    server.misbehave("list", NAMESPACES, status(403, "namespaces is forbidden"), hang)
-    cluster.start()
-    wait_until(lambda: "forbidden" in cluster.checks()["namespaces"], "the reason")
-    assert cluster.checks()["namespaces"] == (
-        "not listed yet (GET /api/v1/namespaces answered 403: namespaces is forbidden)"
-    )
 
 
 def test_is_ready_without_multus(server: FakeApiServer, cluster: Cluster) -> None:

@@ -1,8 +1,6 @@
 """What the cluster's objects cost while they are held."""
 
-import gc
 import json
-import tracemalloc
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import NAMESPACES, NETWORKS, PODS, FakeApiServer
+from tests.fake_apiserver import NETWORKS, PODS, FakeApiServer
 from tests.waiting import wait_until
 from webhook.control.controller import MEMBERS
 from webhook.core import names
@@ -20,65 +18,6 @@ from webhook.kube.catalogue import NETWORKS as NETWORK_DEFINITIONS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 from webhook.kube.informer import Informer
-from webhook.world.cluster import Cluster
-
-CONFIG = json.dumps(
-    {
-        "type": "macvlan",
-        "master": "ens1f0",
-        "ipam": {"type": "whereabouts", "range": "192.168.2.0/24"},
-    }
-)
-MANAGED = [
-    {
-        "manager": "kubectl",
-        "fieldsV1": {"f:metadata": {"f:labels": {f"f:{n}": {} for n in range(20)}}},
-    }
-]
-LEVELS = {
-    f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
-}
-
-
-def test_holds_a_thousand_namespaces_and_networks_in_two_megabytes() -> None:
-    """In a process of its own: other tests may have interned many names."""
-    with get_context("spawn").Pool(1) as process:
-        assert process.apply(held_bytes) < 2_000_000
-
-
-def held_bytes() -> int:
-    with FakeApiServer() as server:
-        for number in range(1000):
-            name = f"team-{number}"
-            labels = {"kubernetes.io/metadata.name": name, names.PROFILE: "hostdev", **LEVELS}
-            annotations = {
-                names.RESOURCE_NAME: "nvidia.com/hostdev",
-                names.NODE_SELECTOR: "rail=fast",
-            }
-            server.put(NAMESPACES, name, labels=labels, managedFields=MANAGED)
-            server.put(
-                NETWORKS,
-                "net",
-                name,
-                annotations=annotations,
-                spec={"config": CONFIG},
-                managedFields=MANAGED,
-            )
-        cluster = Cluster(server.connection())
-        gc.collect()
-        tracemalloc.start()
-        try:
-            cluster.start()
-            wait_until(lambda: len(server.asked("watch")) == 2, "both watches", 30)
-            gc.collect()
-            held, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-            cluster.stop()
-        assert cluster.namespace("team-999")
-        assert cluster.network("team-999", "net")
-    return held
-
 
 KILOBYTES_250 = "x" * 250_000
 MANY_KEYS = {f"k{number}": "" for number in range(15_000)}

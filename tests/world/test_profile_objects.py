@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, FakeApiServer, status, text
+from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, FakeApiServer, text
 from tests.profiles import profiles
 from tests.waiting import wait_until
 from webhook.kube import informer
@@ -101,36 +101,6 @@ def test_the_objects_are_the_profiles_that_a_file_holds(
     assert told.reloads == ["a, b"]
 
 
-def test_what_has_not_been_listed_is_not_known(
-    server: FakeApiServer, follow: Callable[[], ProfileObjects]
-) -> None:
-    put(server, "a")
-    server.refusal = status(403, "forbidden")
-    objects = follow()
-    wait_until(lambda: "403" in objects.doubt(), "the refusal")
-    assert objects.doubt().startswith("not listed yet (")
-    server.refusal = None
-    wait_until(lambda: is_known(objects), "the content")
-    assert networks(objects) == {"a": []}
-
-
-def test_no_object_and_no_definition_are_answers_too(
-    server: FakeApiServer,
-    start: Callable[[], ProfileObjects],
-    told: Told,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.1)
-    server.misbehave("list", FABRIC_PROFILES, *[text(404, NOT_INSTALLED)] * 3)
-    objects = start()
-    assert not objects.current()
-    assert told.installed == [False]
-    assert objects.faulty() == 0
-    put(server, "a")
-    wait_until(lambda: networks(objects) == {"a": []}, "the definition and a profile")
-    wait_until(lambda: told.installed == [False, True], "that it is told")
-
-
 def test_a_definition_that_is_gone_leaves_what_was_known(
     server: FakeApiServer,
     start: Callable[[], ProfileObjects],
@@ -215,18 +185,3 @@ def test_a_new_status_is_no_new_profile(
     put(server, "b")
     wait_until(lambda: len(told.reloads) == 2, "what came later")
     assert told.reloads == ["a", "a, b"]
-
-
-def test_tells_of_two_for_the_same_pods(
-    server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
-) -> None:
-    put(server, "a", podLabels={"x": "y"})
-    put(server, "b", podLabels={"x": "y"})
-    objects = start()
-    problem = "FabricProfile b: spec.podLabels: a has the same, and pods that carry them take that"
-    wait_until(lambda: told.errors, "it to be told")
-    assert [each.startswith(problem) for each in told.errors] == [True]
-    assert objects.faulty() == 1
-    assert list(objects.current()) == ["a", "b"]
-    server.delete(FABRIC_PROFILES, "a")
-    wait_until(lambda: objects.faulty() == 0, "the end of the doubt")

@@ -18,7 +18,7 @@ from webhook.cli.findings import (
 from webhook.cli.inputs import read_profiles_option
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain
 from webhook.diagnose.explain.timeline import Start
 from webhook.diagnose.finding import Finding, as_document, exit_status

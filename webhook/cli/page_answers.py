@@ -19,7 +19,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect.jobs import Target, read_job, read_profiles
+from webhook.diagnose.collect import Target, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import as_document, count, grouped
 from webhook.diagnose.snapshot import Snapshot, Unread

@@ -18,9 +18,6 @@ import click
 
 _PAUSE_SECONDS = 0.2
 _TIME_IS_UP = 75
-_DEVICE_FILES = ("nccl-ib-hca", "ucx-net-devices")
-"""What is not an address; the injection's own names of them would cost time at each start."""
-_CONTROLLER = "and at the fabric-injector controller"
 
 
 @click.command("wait", hidden=True)
@@ -57,15 +54,12 @@ def _hold_back(waiting: _Wait, needs: tuple[str, ...], *, end: float, limit: int
 
 
 def _time_is_up(file: str, why: str, limit: int) -> str:
-    if file in _DEVICE_FILES:
-        devices = f"annotation fabric-injector.io/{file}, the names of this pod's RDMA devices"
-        where = "this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events"
-        return f"{devices}, {why} after {limit} s. Look at {where}, {_CONTROLLER}."
     zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
     place = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
     annotation = place if " " in place else f"that pod's {place} annotation"
     where = f"the Events of its rank-0 pod {zero}, at {annotation}"
-    return f"{file} of job {_job()} {why} after {limit} s. Look at {where}, {_CONTROLLER}."
+    controller = "and at the fabric-injector controller"
+    return f"{file} of job {_job()} {why} after {limit} s. Look at {where}, {controller}."
 
 
 def _job() -> str:

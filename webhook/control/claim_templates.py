@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from sys import intern
+from typing import Any
 
 from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
@@ -29,9 +30,8 @@ from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, ProfileClaim
 from webhook.kube.catalogue import CLAIMS_V1, PODS, RESOURCE_CLAIM_TEMPLATES, UNFINISHED
-from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.connection import WRITE_SECONDS, Connection, RequestFailed, Response
 from webhook.kube.informer import Informer
-from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.resource import Key, key_text
 
 log = logging.getLogger(__name__)
@@ -41,18 +41,21 @@ NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: a job's pods may come one after the other."""
 FOLLOWER_SECONDS = 0.5
-PERIOD_SECONDS, MOST_PAUSE_SECONDS = 60.0, 10.0
-"""How long until all is judged again if nothing changes; where something could not be done."""
+PERIOD_SECONDS = 60.0
+"""How long until all is judged again if nothing changes."""
 MOST_NAMED = 16
 """How many templates of one pod are kept: its author may write ten thousand names into it."""
 
 
-class ClaimTemplates:
+class ClaimTemplates(LeaderLoop):
     """Follow templates and the pods that name them; make and remove templates, in a thread.
 
     All of it only while *may_write*. *namespaces* gives the profile that each labelled namespace
     names, None while they are not known. *own_namespace*: its pods are never sent to the webhook.
     """
+
+    fault = "ResourceClaimTemplates are not kept"
+    most_pause_seconds = 10.0
 
     def __init__(
         self,
@@ -63,51 +66,19 @@ class ClaimTemplates:
         own_namespace: str = "",
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection, self._namespaces, self._monotonic = connection, namespaces, monotonic
+        super().__init__(may_write, monotonic)
+        self._connection, self._namespaces = connection, namespaces
         self._never = (*NEVER_REACHED, own_namespace)
-        self._loop = LeaderLoop(
-            "claim-templates",
-            self.turn,
-            may_write,
-            fault="ResourceClaimTemplates are not kept",
-            on_lost=lambda: self._unneeded.clear(),
-            most_pause_seconds=MOST_PAUSE_SECONDS,
-        )
-        self._templates = Informer(
-            connection,
-            OURS,
-            _read_uid,
-            on_change=self._changed,
-            on_listed=self._loop.wake,
-            monotonic=monotonic,
-        )
-        self._pods = Informer(
-            connection,
-            NAMING_PODS,
-            _read_pod,
-            on_change=self._changed,
-            on_listed=self._loop.wake,
-            monotonic=monotonic,
-        )
-        self._begun = False
+        listen: Any = {"on_change": self.wake, "on_listed": self.wake, "monotonic": monotonic}
+        self._templates = Informer(connection, OURS, _read_uid, **listen)
+        self._pods = Informer(connection, NAMING_PODS, _read_pod, **listen)
         self._put: Mapping[str, Profile | None] | None = None
         self._profiles: dict[str, Profile] = {}
         self._unneeded: dict[Key, float] = {}
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._loop.start()
-
-    def stop(self) -> bool:
-        """End it; tell whether no request is under way any more."""
-        has_ended = self._loop.stop()
-        self._templates.stop()
-        self._pods.stop()
-        return has_ended
-
-    def wake(self) -> None:
-        """Judge again soon: labels of namespaces have changed. Any thread may call it."""
-        self._loop.wake()
+    def lost(self) -> None:
+        """Count the time of templates that nobody needs again from when this replica leads."""
+        self._unneeded.clear()
 
     def put(self, profiles: Mapping[str, Profile | None]) -> None:
         """Put the profiles in force; any thread may call it.
@@ -115,28 +86,25 @@ class ClaimTemplates:
         Of one whose content cannot be used, None, the last one counts.
         """
         self._put = profiles
-        self._loop.wake()
+        self.wake()
 
     def turn(self) -> float:
-        """Make and remove what is to be; return the seconds until the next time.
-
-        Raises RequestFailed.
-        """
+        """Make and remove what is to be."""
         profiles, namespaces = self._put, self._namespaces()
         if profiles is None or namespaces is None:
             return FOLLOWER_SECONDS
         present = {name: each or self._profiles.get(name) for name, each in profiles.items()}
         self._profiles = {name: each for name, each in present.items() if each is not None}
-        if not self._begun:
-            self._begun = True
-            self._templates.start()
-            self._pods.start()
+        if not self.watches:  # a replica that never led asks for nothing
+            self.watches = (self._templates, self._pods)
+            for watch in self.watches:
+                watch.start()
         if not self._templates.installed and any(each.claims for each in self._profiles.values()):
             raise RequestFailed(CLAIMS_UNSERVED, 404, PERIOD_SECONDS)
         if not (self._templates.synced and self._pods.synced):
             return FOLLOWER_SECONDS
         reached = {name: profile for name, profile in namespaces.items() if name not in self._never}
-        self._loop.do_each(self._writes(reached))
+        self.do_each(self._writes(reached))
         return PERIOD_SECONDS
 
     def _writes(self, reached: Mapping[str, str]) -> Iterator[Callable[[], None]]:
@@ -167,13 +135,8 @@ class ClaimTemplates:
             if now - since >= UNNEEDED_SECONDS:
                 yield partial(self._remove, key, there[key])
 
-    def _changed(self, _key: Key, _value: object) -> None:
-        self._loop.wake()
-
     def _make(self, key: Key, claim: ProfileClaim) -> None:
-        response = apply_template(self._connection, key[0], claim)
-        if response.status not in (200, 201):
-            raise RequestFailed(response.problem, response.status)
+        apply_template(self._connection, key[0], claim).expect(200, 201)
         log.info("ResourceClaimTemplate %s: made", key_text(key))
 
     def _remove(self, key: Key, uid: str) -> None:
@@ -181,8 +144,7 @@ class ClaimTemplates:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
         path = RESOURCE_CLAIM_TEMPLATES.object_path(key)
         response = self._connection.request("DELETE", path, body=body, timeout=WRITE_SECONDS)
-        if response.status not in (200, 202, 404, 409):
-            raise RequestFailed(response.problem, response.status)
+        response.expect(200, 202, 404, 409)
         log.info("ResourceClaimTemplate %s: removed, since nobody needs it", key_text(key))
 
 
@@ -190,13 +152,11 @@ def apply_template(
     connection: Connection, namespace: str, claim: ProfileClaim, **query: str
 ) -> Response:
     """Apply the template of a claim. Raises RequestFailed where no answer comes."""
-    return connection.request(
-        "PATCH",
+    return connection.patch(
         RESOURCE_CLAIM_TEMPLATES.object_path((namespace, template_name(claim))),
-        body={"apiVersion": CLAIMS_V1.removeprefix("/apis/"), **make_template(namespace, claim)},
+        {"apiVersion": CLAIMS_V1.removeprefix("/apis/"), **make_template(namespace, claim)},
+        "apply-patch+yaml",
         query={"fieldManager": MANAGER, "force": "true", **query},
-        headers={"Content-Type": "application/apply-patch+yaml"},
-        timeout=WRITE_SECONDS,
     )
 
 

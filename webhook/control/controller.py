@@ -47,9 +47,10 @@ class SeenPod(NamedTuple):
     profile: str | None
 
 
-class Controller:
+class Controller(LeaderLoop):
     """Watch, publish, inspect. Every replica watches; only the one that *may_write* writes.
 
+    ``has_ended``: once stopped, no write of an address is under way any more.
     *tell* gets what the owner of a pod should know: the pod, a reason and a message. *on_label* is
     called, in the thread of the watch, where a namespace names another profile.
 
@@ -58,6 +59,8 @@ class Controller:
     is called for them, those that carry the profile's label themselves. A pod that counted counts
     when its namespace loses the label: the webhook was called for it.
     """
+
+    fault = "addresses are not looked for again"
 
     def __init__(
         self,
@@ -70,9 +73,10 @@ class Controller:
         pod_opt_in: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._may_write, self._on_label, self._pod_opt_in = may_write, on_label, pod_opt_in
+        super().__init__(may_write, monotonic)
+        self._on_label, self._pod_opt_in = on_label, pod_opt_in
+        self.has_ended = False
         self._lock, self._jobs, self._queue = threading.Lock(), Jobs(), FairQueue(monotonic)
-        self._begun, self._stopped = False, False
         self._namespaces = Informer(
             connection,
             LABELLED,
@@ -99,41 +103,36 @@ class Controller:
             on_result=on_result,
             monotonic=monotonic,
         )
-        inspector = Inspector(
-            connection, tell, suspects=self._locked(self._jobs.suspects), settle=self._settle
+        self._inspector = Inspector(
+            connection,
+            tell,
+            may_write,
+            suspects=self._locked(self._jobs.suspects),
+            settle=self._settle,
         )
-        self._loops = (
-            LeaderLoop(
-                "inspect",
-                inspector.turn,
-                may_write,
-                fault="pods that wait are not looked at",
-                on_lost=inspector.forget,
-            ),
-            LeaderLoop("sweep", self._sweep, may_write, fault="addresses are not looked for again"),
-        )
+        self.watches = (self._namespaces,)
 
     def start(self) -> None:
         """Start the threads; pods are listed once it is known which namespaces are labelled."""
-        self._namespaces.start()
+        super().start()
         self._publisher.start()
-        for loop in self._loops:
-            loop.start()
+        self._inspector.start()
 
-    def stop(self) -> bool:
-        """End the threads; tell whether no write is under way any more."""
-        self._stopped = True
-        has_ended = self._publisher.stop()
-        for part in (*self._loops, self._namespaces, self._pods, self._claims):
-            part.stop()
-        return has_ended
+    def stop(self) -> None:
+        """End the threads."""
+        self.has_ended = self._publisher.stop()
+        self._inspector.stop()
+        self._claims.stop()
+        super().stop()
 
-    def lead(self, leads: bool) -> None:
-        """Queue all that lacks once this replica leads; drop it after: the next leader finds it."""
-        if not leads:
-            self._queue.clear()
-            return
-        log.info("leading: %d pods lack an address", self._publish_all())
+    def lost(self) -> None:
+        """Drop what waits to be written: the next leader finds it."""
+        self._queue.clear()
+
+    def turn(self) -> float:
+        """Publish missing addresses: refused ones too, and those dropped while no replica led."""
+        self._publish_all()
+        return SWEEP_SECONDS
 
     def checks(self) -> Mapping[str, str]:
         """Return for each watch why it cannot be trusted; an empty text if it can."""
@@ -156,16 +155,6 @@ class Controller:
         """Count the live members that still wait for an address."""
         return sum(member.waits for member in self._locked(self._jobs.members)())
 
-    def pods_excessive(self) -> int:
-        """Count the live members with too much metadata to be written to."""
-        return sum(member.is_excessive for member in self._locked(self._jobs.members)())
-
-    def namespaces_passed_over(self) -> int:
-        """Count the namespaces without the label in which pods carry the job label."""
-        pods = self._pods.items.copy().items()
-        opted_in = [(pod, seen) for pod, seen in pods if seen.profile != names.PROFILE_NONE]
-        return len({pod[0] for pod, seen in opted_in if not self._counts(pod, seen)})
-
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
         members = self._locked(self._jobs.members)()
@@ -186,9 +175,9 @@ class Controller:
 
     def _begin(self) -> None:
         self._on_label()
-        if not self._begun and not self._stopped:
-            self._begun = True
+        if len(self.watches) == 1 and not self._stopped.is_set():
             self._pods.start()
+            self.watches = (self._namespaces, self._pods)
 
     def _namespace_changed(self, namespace: Key, _: ProfileLabel | None) -> None:
         if self._namespaces.synced:
@@ -225,18 +214,13 @@ class Controller:
 
     def _publish(self, units: list[Unit]) -> None:
         """Queue the pods, but not before all are listed once: rank 0 is the newest of them."""
-        if units and self._pods.synced and self._may_write():
+        if units and self._pods.synced and self.may_write():
             self._queue.add(units)
 
     def _settle(
         self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]
     ) -> None:
         self._publish(self._locked(self._jobs.settle)(job, rank_zero, fates))
-
-    def _sweep(self) -> float:
-        """Publish what was refused, and what was dropped while no replica led."""
-        self._publish_all()
-        return SWEEP_SECONDS
 
 
 def _read_pod(pod: Object) -> SeenPod | None:

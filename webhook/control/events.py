@@ -13,14 +13,12 @@ from webhook.control.leader_loop import LeaderLoop
 from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.kube.catalogue import EVENTS
-from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.connection import WRITE_SECONDS, Connection, RequestFailed, Response
 
 MESSAGE_BYTES = 1024
 """Longest message that the API accepts."""
 NAME_LENGTH = 253
-REQUEST_SECONDS = 4.0
 IDLE_SECONDS = 300.0
-MOST_PAUSE_SECONDS = 30.0
 REPEAT_SECONDS = 600.0
 """How long the same Event about the same pod is not sent again."""
 MOST_OF_NAMESPACE, MOST = 100, 1000
@@ -80,12 +78,15 @@ class EventLimits:
         self._of_namespace = +self._of_namespace  # without those that have none
 
 
-class EventRecorder:
+class EventRecorder(LeaderLoop):
     """Send Warning Events about pods, one at a time, in a thread of its own, while *may_write*.
 
     For the same pod and reason one Event exists, written at most once in ten minutes. What is more
     than the limits is dropped. *host*: the process' identity.
     """
+
+    fault = "Events are not sent"
+    most_pause_seconds = 30.0
 
     def __init__(
         self,
@@ -96,41 +97,26 @@ class EventRecorder:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(may_write)
         self._connection, self._host, self._now = connection, host, now
         self._limits = EventLimits(monotonic)
         self._waiting: deque[_Event] = deque()
         self._lock = threading.Lock()
-        self._loop = LeaderLoop(
-            "events",
-            self.turn,
-            may_write,
-            fault="Events are not sent",
-            on_lost=self._waiting.clear,
-            most_pause_seconds=MOST_PAUSE_SECONDS,
-        )
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._loop.start()
-
-    def stop(self) -> bool:
-        """End it; what waits is dropped: the next leader sees the same pods.
-
-        An Event that is still on its way harms no other leader.
-        """
-        self._loop.stop()
-        return True
+    def lost(self) -> None:
+        """Drop what waits: the leader sees the same pods."""
+        self._waiting.clear()
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
         """Queue an Event about the pod; any thread may call this, and is never held up."""
         with self._lock:
             if len(self._waiting) < MOST and self._limits.admit(pod, reason):
                 self._waiting.append(_Event(pod, reason, message))
-        self._loop.wake()
+        self.wake()
 
     def turn(self) -> float:
-        """Send what waits; return the seconds until the next time. Raises RequestFailed."""
-        self._loop.do_each(self._sends())
+        """Send what waits."""
+        self.do_each(self._sends())
         return IDLE_SECONDS
 
     def _sends(self) -> Iterator[Callable[[], None]]:
@@ -140,9 +126,7 @@ class EventRecorder:
     def _send(self, event: _Event) -> None:
         """Send an Event; one that fails is sent when its cause is seen again."""
         try:
-            response = self._create_or_renew(event)
-            if response.status not in (200, 201):
-                raise RequestFailed(response.problem, response.status)
+            self._create_or_renew(event).expect(200, 201)
         except RequestFailed:
             with self._lock:
                 self._limits.forget(event.pod, event.reason)
@@ -156,17 +140,12 @@ class EventRecorder:
             "POST",
             EVENTS.path_in(namespace),
             body=self._made(event, text, time),
-            timeout=REQUEST_SECONDS,
+            timeout=WRITE_SECONDS,
         )
         if response.status != 409:
             return response
-        return self._connection.request(
-            "PATCH",
-            EVENTS.object_path((namespace, event.name)),
-            body={"lastTimestamp": time, "message": text},
-            headers={"Content-Type": "application/merge-patch+json"},
-            timeout=REQUEST_SECONDS,
-        )
+        path = EVENTS.object_path((namespace, event.name))
+        return self._connection.patch(path, {"lastTimestamp": time, "message": text})
 
     def _made(self, event: _Event, text: str, time: str) -> Object:
         return {

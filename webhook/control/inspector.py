@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from webhook.control.events import PodRef
+from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
@@ -52,37 +53,38 @@ class _Case:
     since: float | None = None
 
 
-class Inspector:
+class Inspector(LeaderLoop):
     """Inspect in rounds what *suspects* returns, by lists of the members of their jobs.
 
     *tell* gets a pod, a reason and a message. *settle* gets what becomes of the members of one
     job, by uid, and the rank 0 that this was decided about.
     """
 
+    fault = "pods that wait are not looked at"
+
     def __init__(
         self,
         connection: Connection,
         tell: Callable[[PodRef, str, str], None],
+        may_write: Callable[[], bool],
         *,
         suspects: Callable[[], Iterable[Suspect]],
         settle: Callable[[tuple[str, str], Member | None, Mapping[str, Fate]], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(may_write, monotonic)
         self._reader, self._tell = Reader(connection, REQUEST_SECONDS), tell
-        self._suspects, self._settle, self._monotonic = suspects, settle, monotonic
+        self._suspects, self._settle = suspects, settle
         self._cases: dict[object, _Case] = {}
         self._rests_until: dict[str, float] = {}
         self._told: set[tuple[str, str]] = set()
 
-    def forget(self) -> None:
+    def lost(self) -> None:
         """Forget since when pods wait: another replica leads, and its clock counts then."""
         self._cases.clear()
 
     def turn(self) -> float:
-        """Inspect the namespaces whose suspects are due, the stuck and longest due ones first.
-
-        Return the seconds until the next round.
-        """
+        """Inspect the namespaces whose suspects are due, the stuck and longest due ones first."""
         now = self._monotonic()
         self._rests_until = {name: end for name, end in self._rests_until.items() if now < end}
         self._collect(now)
@@ -209,17 +211,17 @@ class Inspector:
                 again = BOUND_SECONDS - seconds
         if complaint is not None:
             # of too much metadata one owner of the namespace is told
-            self._say("" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
+            self._tell_of("" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
         fate = None
         if member.waits:
             ruling = survey.rule(case.suspect, seconds)
             fate, again = ruling.fate, min(again, ruling.again)
             if ruling.complaint is not None:
-                self._say(member.job, member, ruling.complaint)
+                self._tell_of(member.job, member, ruling.complaint)
         case.due = now + max(PERIOD_SECONDS, again)
         return fate
 
-    def _say(self, owner: str, member: Member, complaint: Complaint) -> None:
+    def _tell_of(self, owner: str, member: Member, complaint: Complaint) -> None:
         """Tell each owner once: a pod, a job, or the namespace."""
         if (owner, complaint.reason) not in self._told:
             self._told.add((owner, complaint.reason))

@@ -1,11 +1,14 @@
-"""Do one kind of work again and again while this replica leads: thread, pauses and complaints."""
+"""Do one kind of work again and again while this replica leads: threads, pauses and complaints."""
 
 import logging
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from webhook.kube.connection import RequestFailed
+from webhook.kube.informer import Informer
 
 log = logging.getLogger(__name__)
 
@@ -18,49 +21,53 @@ MOST_PAUSE_SECONDS = 300.0
 STOP_SECONDS = 1.0
 
 
-class LeaderLoop:
-    """Take a *turn* again and again in a thread of its own, while *may_write*.
+class LeaderLoop(ABC):
+    """Take a turn again and again in a thread of its own, while *may_write*.
 
-    *turn* returns the seconds until the next one, if nobody wakes it before. One that fails is
-    logged once, as *fault*, and tried again after a pause that grows, or that the API server asks
-    for. *on_lost* is called where this replica does not lead. *rest*: how many times as long as a
-    turn took nothing is done after it. ``failures``: how many turns in a row have failed.
+    A turn that fails is logged once, as ``fault``, and taken again after a pause. That grows up to
+    ``most_pause_seconds``, unless the API server asks for another. ``rest``: how many times as long
+    as a turn took nothing is done after it. ``watches`` run as long as the thread. ``failures``:
+    how many turns in a row have failed.
     """
 
+    fault = ""
+    rest = 0.0
+    most_pause_seconds = MOST_PAUSE_SECONDS
+    watches: tuple[Informer[Any], ...] = ()
+
     def __init__(
-        self,
-        name: str,
-        turn: Callable[[], float],
-        may_write: Callable[[], bool],
-        *,
-        fault: str,
-        on_lost: Callable[[], object] = lambda: None,
-        rest: float = 0.0,
-        most_pause_seconds: float = MOST_PAUSE_SECONDS,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, may_write: Callable[[], bool], monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.failures = 0
-        self._turn, self._leads, self._on_lost = turn, may_write, on_lost
-        self._fault, self._rest, self._most_pause = fault, rest, most_pause_seconds
-        self._monotonic = monotonic
+        self._leads, self._monotonic = may_write, monotonic
         self._problem = ""
         self._stopped, self._woken = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
+
+    @abstractmethod
+    def turn(self) -> float:
+        """Do what is to be done; return the seconds until the next time. Raises RequestFailed."""
+
+    def lost(self) -> None:  # noqa: B027  # most forget nothing
+        """Forget what holds for a leader only; called again and again while another leads."""
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the threads."""
+        for watch in self.watches:
+            watch.start()
         self._thread.start()
 
-    def stop(self) -> bool:
-        """End the thread, for which it waits a second; tell whether it has ended."""
+    def stop(self) -> None:
+        """End the threads, within a second or two. No write begins any more."""
         self._stopped.set()
         self._woken.set()
+        for watch in self.watches:
+            watch.stop()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
-        return not self._thread.is_alive()
 
-    def wake(self) -> None:
-        """Take a turn soon; any thread may ask."""
+    def wake(self, *_: object) -> None:
+        """Take a turn soon, or look who leads; any thread may ask, and a watch for any change."""
         self._woken.set()
 
     def may_write(self) -> bool:
@@ -89,21 +96,21 @@ class LeaderLoop:
         seconds = 0.0
         while not self._stopped.is_set():
             self._woken.wait(seconds)
+            self._woken.clear()
             if not self.may_write():
-                self._on_lost()
-                self._stopped.wait(FOLLOWER_SECONDS)
-                seconds = 0.0
+                self.lost()
+                seconds = FOLLOWER_SECONDS
                 continue
             self._stopped.wait(SETTLE_SECONDS)
             self._woken.clear()
             began = self._monotonic()
             seconds = self._try()
             took = self._monotonic() - began
-            self._stopped.wait(min(self._rest * took, MOST_REST_SECONDS))
+            self._stopped.wait(min(self.rest * took, MOST_REST_SECONDS))
 
     def _try(self) -> float:
         try:
-            seconds = self._turn()
+            seconds = self.turn()
             self.failures, self._problem = 0, ""
             return seconds
         except RequestFailed as error:
@@ -113,9 +120,9 @@ class LeaderLoop:
             after = 0.0
             self._say(f"internal error: {error!r}", exc_info=True)
         self.failures = min(self.failures + 1, 10)
-        return max(min(after, MOST_PAUSE_SECONDS), min(self._most_pause, 2.0**self.failures))
+        return max(min(after, MOST_PAUSE_SECONDS), min(self.most_pause_seconds, 2.0**self.failures))
 
     def _say(self, problem: str, *, exc_info: bool = False) -> None:
         if problem != self._problem:
-            log.warning("%s: %s; trying again", self._fault, problem, exc_info=exc_info)
+            log.warning("%s: %s; trying again", self.fault, problem, exc_info=exc_info)
         self._problem = problem

@@ -15,12 +15,14 @@ IDLE_SECONDS = 300.0
 _LEFT = PODS.metadata.select(labels=names.LEFT_ALONE, fields=UNFINISHED)
 
 
-class LeftAlone:
+class LeftAlone(LeaderLoop):
     """Follow pods with the webhook's mark; *tell* gets the pod, the reason and what to write.
 
     It tells of each once, while *may_write*. A new leader tells of those that are there: the one
     before it may have ended too early.
     """
+
+    fault = "no Event tells of pods that were left alone"
 
     def __init__(
         self,
@@ -28,29 +30,18 @@ class LeftAlone:
         tell: Callable[[PodRef, str, str], None],
         may_write: Callable[[], bool],
     ) -> None:
+        super().__init__(may_write)
         self._tell = tell
         self._told: set[PodRef] = set()
-        self._loop = LeaderLoop(
-            "left-alone",
-            self._turn,
-            may_write,
-            fault="no Event tells of pods that were left alone",
-            on_lost=self._told.clear,
-        )
-        self._pods = Informer(connection, _LEFT, _read, on_change=lambda *_: self._loop.wake())
+        self._pods = Informer(connection, _LEFT, _read, on_change=self.wake)
+        self.watches = (self._pods,)
 
-    def start(self) -> None:
-        """Start the threads."""
-        self._pods.start()
-        self._loop.start()
+    def lost(self) -> None:
+        """Tell of all again when this replica leads again."""
+        self._told.clear()
 
-    def stop(self) -> bool:
-        """End them; they write nothing themselves."""
-        self._loop.stop()
-        self._pods.stop()
-        return True
-
-    def _turn(self) -> float:
+    def turn(self) -> float:
+        """Tell of those that are new."""
         there = {PodRef(*key, uid): text for key, (uid, text) in self._pods.items.copy().items()}
         for pod, message in there.items():
             if pod not in self._told:

@@ -11,7 +11,6 @@ class ControllerMetrics(Metrics):
 
     Attributes:
         waiting, oldest: Pods that wait for an address, and the age of the oldest in seconds.
-        excessive, passed_over: Pods that are not written to, and namespaces where none is.
         leader: 1 on the replica that leads.
     """
 
@@ -29,14 +28,6 @@ class ControllerMetrics(Metrics):
         )
         self.waiting = self.gauge("pods_waiting", "Live pods that still wait for an address.")
         self.oldest = self.gauge("oldest_wait_seconds", "Age of the oldest pod that still waits.")
-        self.excessive = self.gauge(
-            "pods_excessive",
-            "Live pods not written to: more than 1,000 annotations, labels, finalizers or owners.",
-        )
-        self.passed_over = self.gauge(
-            "namespaces_passed_over",
-            "Namespaces without the profile's label whose pods have the job label: not written to.",
-        )
         self.leader = self.gauge("leader", "1 on the replica that holds the Lease, 0 on others.")
         for result in Result:
             self._published.add(result, number=0)

@@ -1,14 +1,13 @@
 """Write the status of each FabricProfile while this replica leads, where it says something new."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
 from webhook.control.claim_templates import apply_template
-from webhook.control.leader_loop import STOP_SECONDS, LeaderLoop
+from webhook.control.leader_loop import FOLLOWER_SECONDS, LeaderLoop
 from webhook.core import names
 from webhook.core.claim_templates import template_name
 from webhook.core.cluster.demand import NEVER_REACHED, profile_users
@@ -35,13 +34,10 @@ from webhook.core.profiles import (
 from webhook.kube.catalogue import DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
-from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
 
 log = logging.getLogger(__name__)
 
-FOLLOWER_SECONDS = 0.5
-"""How often one that does not know the namespaces looks whether it does."""
 PERIOD_SECONDS = 300.0
 """After how long the cluster is looked at again, though no profile and no label has changed."""
 UNSOUND_SECONDS = 30.0
@@ -55,7 +51,7 @@ not change every status."""
 MOST_PAGES = 1000
 
 
-class ProfileStatus:
+class ProfileStatus(LeaderLoop):
     """Follow the profiles in a thread; judge and write in another. What fails here stops no other.
 
     *namespaces* gives the profile that each labelled namespace names, None while they are not
@@ -63,6 +59,9 @@ class ProfileStatus:
     never sent to the webhook. *on_read* gets the profiles by name, None for one whose content
     cannot be used. Nothing is read or written but the watch unless *may_write*.
     """
+
+    fault = "the status of profiles is not written"
+    rest = REST
 
     def __init__(
         self,
@@ -78,57 +77,29 @@ class ProfileStatus:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        super().__init__(may_write, monotonic)
+        self.most_pause_seconds = period_seconds
         self._connection, self._namespaces, self._settings = connection, namespaces, settings
         self._own_namespace, self._never = own_namespace, (*NEVER_REACHED, own_namespace)
         self._period, self._unsound = period_seconds, unsound_seconds
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._taken: set[ProfileClaim] = set()
-        self._listed, self._writing = threading.Event(), threading.Lock()
-        self._loop = LeaderLoop(
-            "profile-status",
-            self.turn,
-            lambda: may_write() and self._listed.is_set(),
-            fault="the status of profiles is not written",
-            rest=REST,
-            most_pause_seconds=period_seconds,
-            monotonic=monotonic,
-        )
         self._profiles = Informer(
             connection,
             FABRIC_PROFILES,
             read_object,
-            on_change=lambda _key, _obj: self._loop.wake(),
-            on_listed=self._listed.set,
+            on_change=self.wake,
+            on_listed=self.wake,
             monotonic=monotonic,
         )
-
-    def start(self) -> None:
-        """Start the threads."""
-        self._profiles.start()
-        self._loop.start()
-
-    def stop(self) -> bool:
-        """End the threads; tell whether no write is under way. A look that is, may end later."""
-        self._loop.stop()
-        self._profiles.stop()
-        has_ended = self._writing.acquire(timeout=STOP_SECONDS)
-        if has_ended:
-            self._writing.release()
-        return has_ended
-
-    def wake(self) -> None:
-        """Judge again soon: labels of namespaces have changed. Any thread may call it."""
-        self._loop.wake()
+        self.watches = (self._profiles,)
 
     def turn(self) -> float:
-        """Read, judge and write once; return the seconds until the next time.
-
-        Raises RequestFailed.
-        """
+        """Read, judge and write once."""
         objects = {name: obj for (_, name), obj in sorted(self._profiles.items.copy().items())}
         named = self._namespaces()
-        if named is None:
+        if named is None or not self._profiles.synced:
             return FOLLOWER_SECONDS
         self._on_read({name: obj.content.profile for name, obj in objects.items()})
         users = profile_users((each, {names.PROFILE: named[each]}) for each in sorted(named))
@@ -147,7 +118,7 @@ class ProfileStatus:
             conditions = conditions_of(obj.content, looks, networks, claims, same)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             writes.append(partial(self._write, obj, conditions, len(using)))
-        self._loop.do_each(writes)
+        self.do_each(writes)
         return self._period if is_sound else self._unsound
 
     def _look_at_networks(self, profiles: list[Profile]) -> NetworksSeen:
@@ -194,18 +165,15 @@ class ProfileStatus:
         """Return why the API server refuses the claim's template, empty where it takes it."""
         namespace = self._own_namespace or "default"
         response = apply_template(self._connection, namespace, claim, dryRun="All")
-        if response.status in (400, 422):
-            return str(response.json().get("message"))
-        if response.status not in (200, 201):
-            raise RequestFailed(response.problem, response.status)
-        return ""
+        is_taken = response.expect(200, 201, 400, 422).status < 400
+        return "" if is_taken else str(response.json().get("message"))
 
     def _unknown(self, error: RequestFailed) -> str:
         """Return why something is unknown.
 
         Raise *error* where that may be over in seconds: what is written stays till then.
         """
-        if not error.is_refusal and self._loop.failures < PATIENCE:
+        if not error.is_refusal and self.failures < PATIENCE:
             raise error
         return str(error)
 
@@ -213,21 +181,14 @@ class ProfileStatus:
         """Write the status where it says something new. Raises RequestFailed."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
         status = next_status(obj, conditions, namespaces, now)
-        body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
-        with self._writing:
-            if status is None or not self._loop.may_write():
-                return
-            response = self._connection.request(
-                "PATCH",
-                f"{FABRIC_PROFILES.object_path(('', obj.name))}/status",
-                body=body,
-                headers={"Content-Type": "application/merge-patch+json"},
-                timeout=WRITE_SECONDS,
-            )
-        if response.status == 404:
+        if status is None:
             return
-        if response.status != 200:  # 409 where the watch is behind, of our own write too
-            raise RequestFailed(response.problem, response.status)
+        body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
+        path = f"{FABRIC_PROFILES.object_path(('', obj.name))}/status"
+        response = self._connection.patch(path, body)
+        # 409 where the watch is behind, of our own write too
+        if response.expect(200, 404).status == 404:
+            return
         ready = conditions[0]
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"

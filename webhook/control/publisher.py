@@ -10,7 +10,6 @@ from webhook.control.queue import FairQueue
 from webhook.core.reconcile import Publication, Unit
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.lease import WRITE_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +22,7 @@ UNREACHABLE_PAUSE_SECONDS = 0.5
 One that timed out says nothing of other pods: its namespace rests.
 """
 MOST_RETRY_AFTER_SECONDS = 30.0
-_HEADERS = {
-    "Content-Type": "application/merge-patch+json",
-    "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-}
+_METADATA = PODS.metadata.headers("PartialObjectMetadata")["Accept"]
 
 
 class Result(StrEnum):
@@ -121,9 +117,7 @@ class Publisher:
         path = f"{PODS.object_path((wanted.namespace, wanted.name))}/status"
         body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
         try:
-            response = self._connection.request(
-                "PATCH", path, body=body, headers=_HEADERS, timeout=WRITE_SECONDS
-            )
+            response = self._connection.patch(path, body, accept=_METADATA)
         except RequestFailed as error:
             if error.status == 429:
                 self._queue.pause(min(error.retry_after_seconds or 1.0, MOST_RETRY_AFTER_SECONDS))

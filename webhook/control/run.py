@@ -10,13 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import uvloop
 
 from webhook.control.claim_templates import ClaimTemplates
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
+from webhook.control.leader_loop import LeaderLoop
 from webhook.control.left_alone import LeftAlone
 from webhook.control.metrics import ControllerMetrics
 from webhook.control.profile_status import ProfileStatus
@@ -51,16 +51,6 @@ class ControllerSettings:
     service: str = names.SERVICE
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
     pod_opt_in: bool = False
-
-
-class _Part(Protocol):
-    """Do some of the work, in threads of its own."""
-
-    def start(self) -> None:
-        """Start the threads."""
-
-    def stop(self) -> bool:
-        """End the threads; tell whether no write is under way any more."""
 
 
 def run(
@@ -105,12 +95,12 @@ async def _run(
     metrics: ControllerMetrics,
 ) -> None:
     me, namespace = identity(), settings.namespace
-    leader: Leader
-    controller: Controller
+    parts: list[LeaderLoop]
 
     def changed(leads: bool) -> None:
         log.info("leading" if leads else "not leading")
-        controller.lead(leads)
+        for part in parts:
+            part.wake()
 
     def labelled() -> None:
         profile_status.wake()
@@ -144,46 +134,43 @@ async def _run(
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)
-    metrics.excessive.ask(controller.pods_excessive)
-    metrics.passed_over.ask(controller.namespaces_passed_over)
     health = Health(controller.checks, metrics)
     listener = Listener(sock, health, connections=100)
     stop = stop_asked()
     await listener.start()
     told = {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     log_fields(log, logging.INFO, "controlling", told)
-    writers: list[_Part] = [controller, profile_status, claim_templates, left_alone]
+    parts = [recorder, controller, profile_status, claim_templates, left_alone]
     if settings.certificates:
-        writers.append(_certificates(connection, settings, leader, metrics))
-    for part in (recorder, *writers):
+        parts.append(_certificates(connection, settings, leader, metrics))
+    for part in parts:
         part.start()
     leader.start()
     try:
         await stop.wait()
         log.info("ending")
     finally:
-        await asyncio.to_thread(_end, leader, recorder, *writers)
+        await asyncio.to_thread(_end, leader, controller, parts)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
 
 
 def _certificates(
     connection: Connection, settings: ControllerSettings, leader: Leader, metrics: ControllerMetrics
-) -> _Part:
+) -> LeaderLoop:
     """Prepare to keep the certificates."""
     # imported here, for it loads the cryptography library, which costs 8 MB
     from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 
     kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
-    return CertificateSync(
-        connection,
-        kept,
-        leader.may_write,
-        on_end=metrics.certificate_ends,
-    )
+    return CertificateSync(connection, kept, leader.may_write, on_end=metrics.certificate_ends)
 
 
-def _end(leader: Leader, *parts: _Part) -> None:
-    """Stop all parts at the same time, then the leader, whose end lets the next replica write."""
+def _end(leader: Leader, controller: Controller, parts: list[LeaderLoop]) -> None:
+    """Stop all parts at the same time, then the leader, whose end lets the next replica write.
+
+    Only a late address could overwrite one of the next leader. Other writes name the version or the
+    uid that they are for, or write the same.
+    """
     with ThreadPoolExecutor(len(parts)) as pool:
-        all_ended = list(pool.map(lambda part: part.stop(), parts))
-    leader.stop(give_back=all(all_ended))
+        list(pool.map(lambda part: part.stop(), parts))
+    leader.stop(give_back=controller.has_ended)

@@ -114,6 +114,9 @@ def _why_unfit(
     container get the same. The rest of a profile that asks the cluster for interfaces in the pod,
     sidecars and variables, speaks of these interfaces.
     """
+    if podspec.is_windows(pod):
+        message = "a Windows pod runs neither NCCL nor the wait step"
+        return _skip(Reason.WINDOWS, message, job.system, profile.name)
     own = podspec.containers(pod)[container]
     found, wanted = count_accelerators(own), profile.accelerators
     asked = [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]
@@ -332,8 +335,6 @@ def _why_no_rendezvous(
         reason = Reason.HOST_NETWORK
         writer = plan.source.words.writer
         message = f"the pod uses the node's network: {writer} gives it no secondary address"
-    elif podspec.is_windows(pod):
-        reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
     elif choice.network is None:
         reason, message = choice.reason, choice.problem
     else:

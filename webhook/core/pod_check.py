@@ -4,19 +4,8 @@ The API server sends well-formed pods only; a manifest of the dry run, or a host
 be one.
 """
 
-import re
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    NamedTuple,
-    Required,
-    TypedDict,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Annotated, Any, Final, Required, TypedDict, Union, get_args, get_origin
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields
@@ -24,45 +13,7 @@ from msgspec.structs import fields
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_types import Pod
-from webhook.core.value_types import (
-    BOOLEAN,
-    INTEGER,
-    LIST,
-    NOTHING,
-    NUMBER,
-    OBJECT,
-    STRING,
-    learn,
-)
-
-QUANTITY: Final = "a quantity"
-_NAMES: Final = {
-    "str": STRING,
-    "object": OBJECT,
-    "array": LIST,
-    "bool": BOOLEAN,
-    "int": INTEGER,
-    "int | float | str": QUANTITY,
-}
-"""The types as msgspec names them, and as messages do."""
-_MESSAGE: Final = re.compile(
-    r"(?:Object missing required field `(?P<missing>\w+)`|Expected `(?P<expected>[^`]*)`)"
-    r"(?: of length <= (?P<most>\d+)|, got `(?P<got>\w+)`| [<>]= -?\d+)?"
-    r"(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?"
-)
-
-
-class Fault(NamedTuple):
-    """Hold what msgspec has stopped at.
-
-    *path* as ``.spec.containers[0].env``, where ``[...]`` is any key of a map. *most*: the bound of
-    a length, 0 for a value of a wrong type.
-    """
-
-    path: str
-    expected: str
-    found: str
-    most: int
+from webhook.core.value_types import explain, format_path, learn
 
 
 def check_pod(pod: object, where: str = "pod") -> Object:
@@ -78,26 +29,10 @@ def check_pod(pod: object, where: str = "pod") -> Object:
         try:
             convert(pod, _UNBOUNDED)
         except ValidationError as error:
-            path, expected, found, _ = read_fault(error)
-            message = f"{where}{path}: expected {expected}, found {found}"
-            raise MalformedReview(message) from None
+            location, problem = explain(error)
+            path = f"{where}.{format_path(location)}" if location else where
+            raise MalformedReview(f"{path}: {problem}") from None
     return pod  # type: ignore[return-value]  # else it would not be a Pod
-
-
-def read_fault(error: ValidationError) -> Fault:
-    """Read msgspec's words."""
-    told = _MESSAGE.match(str(error))
-    assert told is not None, error  # noqa: S101  # tests know them
-    path = told["path"] or ""
-    if told["missing"]:
-        return Fault(f"{path}.{told['missing']}", STRING, NOTHING, 0)
-    expected = _NAMES[told["expected"].removesuffix(" | null")]
-    if most := told["most"]:
-        return Fault(path, expected, "", int(most))
-    if got := told["got"]:
-        found = NUMBER if got in ("int", "float") else _NAMES.get(got, NOTHING)
-        return Fault(path, expected, found, 0)
-    return Fault(path, "a number of at most 64 bits", NUMBER, 0)
 
 
 def _without_bounds(kind: Any) -> Any:

@@ -46,13 +46,17 @@ class _Source(Read):
     field_ref: _Reference | None = None
 
 
-class _Variable(Read):
+class Variable(Read):
+    """Read a variable of a container."""
+
     name: Name
     value: str | None = None
     value_from: _Source | None = None
 
 
-class _Mount(Read):
+class Mount(Read):
+    """Read a mount of a container."""
+
     name: Name
     mount_path: Name
     sub_path_expr: Name | None = None
@@ -84,7 +88,9 @@ class _Capabilities(Read):
     drop: Names | None = None
 
 
-class _SecurityContext(Read):
+class SecurityContext(Read):
+    """Read the security context of a pod or container."""
+
     privileged: bool | None = None
     run_as_non_root: bool | None = None
     allow_privilege_escalation: bool | None = None
@@ -98,19 +104,6 @@ class _SecurityContext(Read):
     capabilities: _Capabilities | None = None
 
 
-class _Exec(Read):
-    command: Annotated[list[str], Meta(max_length=QUANTITIES)] | None = None
-
-
-class _Hook(Read):
-    exec: _Exec | None = None
-
-
-class _Lifecycle(Read):
-    post_start: _Hook | None = None
-    pre_stop: _Hook | None = None
-
-
 class Container(Read):
     """Read a container."""
 
@@ -120,17 +113,13 @@ class Container(Read):
     restart_policy: Name | None = None
     command: list[str] | None = None
     args: list[str] | None = None
-    env: list[_Variable] | None = None
+    env: list[Variable] | None = None
     env_from: Any = None
-    volume_mounts: list[_Mount] | None = None
+    volume_mounts: list[Mount] | None = None
     volume_devices: list[_BlockDevice] | None = None
     ports: list[dict[str, Any]] | None = None
     resources: Resources | None = None
-    security_context: _SecurityContext | None = None
-    liveness_probe: _Hook | None = None
-    readiness_probe: _Hook | None = None
-    startup_probe: _Hook | None = None
-    lifecycle: _Lifecycle | None = None
+    security_context: SecurityContext | None = None
 
 
 class _Owner(Read):
@@ -152,11 +141,6 @@ class Metadata(Read):
     owner_references: Annotated[list[_Owner], Meta(max_length=OWNERS)] | None = None
 
 
-class _EmptyDir(Read):
-    medium: str | None = None
-    size_limit: Any = None
-
-
 class _HostPath(Read):
     path: str | None = None
 
@@ -170,15 +154,19 @@ class _DownwardAPI(Read):
     items: Annotated[list[_File], Meta(max_length=2_000)] | None = None
 
 
-class _Volume(Read):
+class Volume(Read):
+    """Read a volume."""
+
     name: Name | None = None
-    empty_dir: _EmptyDir | None = None
+    empty_dir: dict[str, Any] | None = None
     host_path: _HostPath | None = None
     config_map: Any = None
     downward_api: _DownwardAPI | None = field(name="downwardAPI", default=None)
 
 
-class _Toleration(Read):
+class Toleration(Read):
+    """Read a toleration."""
+
     key: str | None = None
     operator: str | None = None
     value: str | None = None
@@ -205,12 +193,10 @@ class _NodeAffinity(Read):
     )
 
 
-class _Affinity(Read):
+class Affinity(Read):
+    """Read what a pod asks of its node."""
+
     node_affinity: _NodeAffinity | None = None
-
-
-class _OperatingSystem(Read):
-    name: str | None = None
 
 
 class _SchedulingGroup(Read):
@@ -228,15 +214,15 @@ class Spec(Read):
     host_ipc: bool | None = field(name="hostIPC", default=None)
     host_pid: bool | None = field(name="hostPID", default=None)
     dns_config: dict[str, Any] | None = None
-    os: _OperatingSystem | None = None
+    os: dict[str, Any] | None = None
     node_selector: Annotated[dict[str, str], Meta(max_length=LABELS)] | None = None
-    affinity: _Affinity | None = None
-    tolerations: Annotated[list[_Toleration], Meta(max_length=1_000)] | None = None
-    security_context: _SecurityContext | None = None
+    affinity: Affinity | None = None
+    tolerations: Annotated[list[Toleration], Meta(max_length=1_000)] | None = None
+    security_context: SecurityContext | None = None
     scheduling_group: _SchedulingGroup | None = None
     resource_claims: Claims | None = None
     resources: Resources | None = None
-    volumes: Annotated[list[_Volume], Meta(max_length=VOLUMES)] | None = None
+    volumes: Annotated[list[Volume], Meta(max_length=VOLUMES)] | None = None
     containers: Annotated[list[Container], Meta(max_length=CONTAINERS)] | None = None
     init_containers: Annotated[list[Container], Meta(max_length=CONTAINERS)] | None = None
 

@@ -1,7 +1,7 @@
 """Read a pod: containers, variables, mounts, annotations; every reader takes missing and null as empty."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.core import names
@@ -15,14 +15,26 @@ _LONGEST_NAME: Final = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
 
-def labels(pod: Object) -> Mapping[str, str]:
-    """Return the pod's labels."""
-    return (pod.get("metadata") or _NOTHING).get("labels") or _NOTHING
+def _map(holder: str, key: str) -> Callable[[Object], Mapping[str, Any]]:
+    """Return a reader of a map below another."""
+    return lambda of: (of.get(holder) or _NOTHING).get(key) or _NOTHING
 
 
-def annotations(pod: Object) -> Mapping[str, str]:
-    """Return the pod's annotations."""
-    return (pod.get("metadata") or _NOTHING).get("annotations") or _NOTHING
+def _list(holder: str, key: str) -> Callable[[Object], list[Object]]:
+    """Return a reader of a list below a map."""
+    return lambda of: (of.get(holder) or _NOTHING).get(key) or []
+
+
+labels: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "labels")
+annotations: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "annotations")
+containers: Final = _list("spec", "containers")
+init_containers: Final = _list("spec", "initContainers")
+volumes: Final = _list("spec", "volumes")
+
+# of a container
+limits: Final = _map("resources", "limits")
+requests: Final = _map("resources", "requests")
+claims: Final = _list("resources", "claims")
 
 
 def own_name(pod: Object) -> str:
@@ -53,16 +65,6 @@ def controller(pod: Object) -> Mapping[str, Any]:
     return _NOTHING
 
 
-def containers(pod: Object) -> list[Object]:
-    """Return ``spec.containers``."""
-    return (pod.get("spec") or _NOTHING).get("containers") or []
-
-
-def init_containers(pod: Object) -> list[Object]:
-    """Return ``spec.initContainers``."""
-    return (pod.get("spec") or _NOTHING).get("initContainers") or []
-
-
 def every_container(pod: Object) -> list[Object]:
     """Return ``spec.containers``, and after them ``spec.initContainers``."""
     return [*containers(pod), *init_containers(pod)]
@@ -80,21 +82,6 @@ def running_containers(pod: Object) -> Iterator[Object]:
     """
     yield from containers(pod)
     yield from filter(is_sidecar, init_containers(pod))
-
-
-def limits(container: Object) -> Mapping[str, Any]:
-    """Return ``resources.limits``."""
-    return (container.get("resources") or _NOTHING).get("limits") or _NOTHING
-
-
-def requests(container: Object) -> Mapping[str, Any]:
-    """Return ``resources.requests``."""
-    return (container.get("resources") or _NOTHING).get("requests") or _NOTHING
-
-
-def claims(container: Object) -> list[Object]:
-    """Return ``resources.claims``, the container's dynamic resource allocation claims."""
-    return (container.get("resources") or _NOTHING).get("claims") or []
 
 
 def env(container: Object) -> list[Object]:
@@ -178,11 +165,6 @@ def normalized_mount_path(path: str) -> str:
     if path.startswith("/") and not path.endswith("/") and "//" not in path and "/." not in path:
         return path
     return posixpath.normpath("/" + path.lstrip("/"))
-
-
-def volumes(pod: Object) -> list[Object]:
-    """Return ``spec.volumes``."""
-    return (pod.get("spec") or _NOTHING).get("volumes") or []
 
 
 def volume_named(pod: Object, name: str) -> Object | None:

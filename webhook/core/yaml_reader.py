@@ -12,11 +12,10 @@ import re
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from webhook.core.errors import InputError
-from webhook.core.printable import quoted
-from webhook.core.value_types import LIST, OBJECT, STRING, type_name
+from webhook.core.value_types import LIST, OBJECT, STRING, Location, format_path, type_name
 
 MAX_DEPTH = 100
 """Objects and lists inside one another; a wrapped pod needs about 30."""
@@ -39,11 +38,7 @@ _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _BASES = {"0x": 16, "0b": 2, "0o": 8}
 _BEFORE_VALUE = re.compile(r"[ \t\r\n]*(?=[^ \t\r\n])")
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
-
-Location: TypeAlias = tuple[str | int, ...]
-"""Where a value stands: ``("profiles", "hostdev", "networks", 0, "network")``."""
 
 
 class Document(NamedTuple):
@@ -134,19 +129,6 @@ def json_as_yaml(value: Any) -> str:
     """Write plain values as JSON that YAML reads as the same: it knows no surrogate pairs."""
     text = json.dumps(value, ensure_ascii=False)
     return re.sub(_BASIC, lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def format_path(location: Location) -> str:
-    """Write a location for people: ``profiles.a.networks[0].resources[nvidia.com/hostdev]``."""
-    path = ""
-    for part in location:
-        if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
-            path += f".{part}"
-        elif isinstance(part, int) or (part.isprintable() and len(part) <= 80):
-            path += f"[{part}]"
-        else:
-            path += f"[{quoted(part)}]"
-    return path.removeprefix(".") or "document"
 
 
 def _fault_after(before: str, problem: str) -> YamlFault:

@@ -2,47 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from enum import IntEnum
+from typing import Any, Literal, TypeAlias
 
-from webhook.diagnose.wording import listed
+from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.wording import listed, named, natural
 
 Level = Literal["ok", "warn", "fail"]
 WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
+
+About: TypeAlias = ObservedPod | Collection[str] | str
+"""A pod, the names of pods, or in one text what is no pod."""
+
+
+class Stage(IntEnum):
+    """Say how early in a job's life something goes wrong: what comes first causes what follows."""
+
+    ADMISSION = 0
+    MEMBERS = 1
+    SCHEDULING = 2
+    NETWORK = 3
+    CONTAINER = 4
+    CONTROLLER = 5
+    ADDRESS = 6
+    WAIT = 7
+    SPEED = 8
+    DRIFT = 9
+    UNREAD = 10
+    SUMMARY = 11
+
+
+_TOPICS = {
+    Stage.ADMISSION: "admission configuration injection namespaces reachability",
+    Stage.MEMBERS: "members",
+    Stage.SCHEDULING: "scheduling devices claims",
+    Stage.NETWORK: "networks volumes",
+    Stage.CONTAINER: "containers",
+    Stage.CONTROLLER: "controller lease",
+    Stage.ADDRESS: "addresses",
+    Stage.WAIT: "wait",
+    Stage.DRIFT: "drift",
+    Stage.UNREAD: "unread",
+}
+_STAGES = {topic: stage for stage, topics in _TOPICS.items() for topic in topics.split()}
+"""By topic; topics that are not here make a job slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
     """Define a kind of finding, in the file of the rule that reports it.
 
-    Shape: ``STALE = Code("lease-stale", "lease", "No controller renews it.", "look at …")``.
-    Programs filter by *name* and *topic*, so both stay. *action* is what usually helps.
+    Shape: ``STALE = Code("lease/lease-stale", "No controller renews it.", "look at …")``.
+    *path* is topic and name. Programs filter by both, so both stay. *action* is what usually helps.
     """
 
-    name: str
-    topic: str
+    path: str
     means: str
     action: str
+
+    @property
+    def topic(self) -> str:
+        """Return the topic, ``lease``."""
+        return self.path.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the name, ``lease-stale``."""
+        return self.path.partition("/")[2]
 
     def __str__(self) -> str:
         """Return the name, ``lease-stale``."""
         return self.name
 
-    def fail(self, subject: str, message: str, action: str | None = None) -> Finding:
-        """Report a failure of *subject*; *action* where the code's own does not fit."""
-        return Finding("fail", self, subject, message, action)
+    def found(
+        self,
+        level: Level,
+        about: About,
+        message: str,
+        action: str | None = None,
+        *,
+        detail: str = "",
+        stage: Stage | None = None,
+    ) -> Finding:
+        """Report what is true of *about*; *action*, *stage*: where those of the code do not fit."""
+        subject = about if isinstance(about, str) else ""
+        pods = (about.name,) if isinstance(about, ObservedPod) else () if subject else tuple(about)
+        return Finding(level, self, subject, message, action, pods, detail, stage)
 
-    def warn(self, subject: str, message: str, action: str | None = None) -> Finding:
-        """Report a warning, as `fail` does."""
-        return Finding("warn", self, subject, message, action)
+    def fail(self, about: About, message: str, action: str | None = None, **more: Any) -> Finding:
+        """Report a failure, as `found` does."""
+        return self.found("fail", about, message, action, **more)
+
+    def warn(self, about: About, message: str, action: str | None = None, **more: Any) -> Finding:
+        """Report a warning, as `found` does."""
+        return self.found("warn", about, message, action, **more)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Hold one thing that was found: *subject* names the object, *message* says what was found.
 
-    *remedy*: what to do where that is not the code's action.
+    *remedy*: what to do where that is not the code's action. Of a job's pods, *pods* in place of a
+    subject: `fold` joins those that differ in *pods* and *detail* only. So neither *message* nor
+    *remedy* may hold what differs from pod to pod; POD in a remedy becomes the name of one.
+    *detail* follows the message after a colon; of different ones the first is given as an example.
     """
 
     level: Level
@@ -50,6 +116,9 @@ class Finding:
     subject: str
     message: str
     remedy: str | None = None
+    pods: tuple[str, ...] = ()
+    detail: str = ""
+    given_stage: Stage | None = None
 
     @property
     def action(self) -> str:
@@ -61,20 +130,67 @@ class Finding:
         """Return the topic, a fixed word that programs may filter by."""
         return self.code.topic
 
+    @property
+    def stage(self) -> Stage:
+        """Return when in a job's life it goes wrong."""
+        if self.given_stage is not None:
+            return self.given_stage
+        return Stage.SUMMARY if self.level == "ok" else _STAGES.get(self.topic, Stage.SPEED)
+
     def as_json(self) -> dict[str, str]:
         """Return it for programs, by the names of its fields."""
         fields = ("level", "code", "topic", "subject", "message", "action")
         return {key: str(getattr(self, key)) for key in fields}
 
 
-def ok(topic: str, subject: str, message: str) -> Finding:
+def ok(topic: str, about: About, message: str, detail: str = "") -> Finding:
     """Report that all is well, for which the code is ``ok``."""
-    return Finding("ok", Code("ok", topic, "", ""), subject, message)
+    return Code(f"{topic}/ok", "", "").found("ok", about, message, detail=detail)
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order by level, failures first; within a level the order stays."""
     return sorted(findings, key=lambda finding: WEIGHT[finding.level])
+
+
+def fold(findings: Iterable[Finding], masters: Collection[str], focus: str = "") -> list[Finding]:
+    """Return what was found of a job's pods in the order in which a person should read it.
+
+    By level; within one by stage, what concerns rank 0 before what does not, and what concerns many
+    before what concerns few. *masters*: names of the pods that are rank 0. With *focus*, what
+    concerns neither that pod nor a rank 0 is left out.
+    """
+    groups: dict[Finding, tuple[dict[str, None], dict[str, None]]] = {}
+    for each in findings:
+        pods, details = groups.setdefault(replace(each, pods=(), detail=""), ({}, {}))
+        pods.update(dict.fromkeys(each.pods))
+        details[each.detail] = None
+
+    def place(one: Finding) -> tuple[int, int, bool, int]:
+        pods, _ = groups[one]
+        return WEIGHT[one.level], one.stage, pods.keys().isdisjoint(masters), -len(pods)
+
+    return [
+        _told(one, groups[one][0], [*filter(None, groups[one][1])], masters)
+        for one in sorted(groups, key=place)
+        if not focus or not (pods := groups[one][0]) or pods.keys() & {focus, *masters}
+    ]
+
+
+def _told(
+    one: Finding, pods: Iterable[str], details: list[str], masters: Collection[str]
+) -> Finding:
+    ordered = sorted(pods, key=lambda name: (name not in masters, natural(name)))
+    shown = [f"{name} (rank 0)" if name in masters else name for name in ordered]
+    subject, remedy, message = one.subject, one.remedy, one.message
+    if shown:
+        several = f"each of {len(shown):,} pods ({named(shown)})"
+        subject = f"pod {shown[0]}" if len(shown) == 1 else several
+    if ordered and remedy:
+        remedy = re.sub(r"\bPOD\b", ordered[0], remedy)
+    if details:
+        message += f"{': ' if len(details) == 1 else ', for example: '}{details[0]}"
+    return replace(one, subject=subject, message=message, remedy=remedy)
 
 
 def grouped(findings: Iterable[Finding]) -> list[Finding]:

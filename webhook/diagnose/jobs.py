@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
@@ -60,22 +60,15 @@ class JobKind:
         """Return singular, plural and short names, in small letters."""
         return (self.kind.lower(), f"{self.kind.lower()}s", *self.short)
 
-    def owns(self, pod: Object, name: str) -> bool:
-        """Tell a pod of the object of this *name*."""
-        return name in self.owners(pod)
-
     def owners(self, pod: Object) -> list[str]:
         """Return the names of objects of this kind that the pod may belong to, mostly one."""
         owner, labels = podspec.controller(pod), podspec.labels(pod)
         kind = str(owner.get("kind") or "")
         found = [labels.get(label) for label in self.labels if kind in (self.makers or (kind,))]
-        if kind == self.kind and self._is_of_group(owner):
+        version = str(owner.get("apiVersion") or "")
+        if kind == self.kind and (not version or version.rpartition("/")[0] in self.groups):
             found.append(owner.get("name"))
         return [str(name) for name in found if name]
-
-    def _is_of_group(self, reference: Mapping[str, Any]) -> bool:
-        version = str(reference.get("apiVersion") or "")
-        return not version or version.rpartition("/")[0] in self.groups
 
 
 KINDS = (
@@ -124,6 +117,9 @@ JOB_NAMES = (
 NAME_LABELS = tuple(dict.fromkeys((*JOB_NAMES, *(each for kind in KINDS for each in kind.labels))))
 _OWN_IDS = (JOBSET + "jobset-uid", GROVE + "podgang")
 _GROUPS = (LWS + "name", LWS + "group-index")
+_JOB_UID = KUEUE + "job-uid"
+_MOST_ROOTS = 4
+"""The most owners of chosen pods whose products' Events are looked at."""
 
 
 def title(pod: Object) -> str:
@@ -172,8 +168,65 @@ class Job(NamedTuple):
 
     def __str__(self) -> str:
         """Describe it for a choice among several of one name."""
-        made = (str(pod["metadata"].get("creationTimestamp") or "") for pod in self.pods)
-        return f"{self.key or self.owner}: {len(self.pods):,} pods, newest of {max(made)}"
+        return f"{self.key or self.owner}: {len(self.pods):,} pods, newest of {self.newest}"
+
+    @property
+    def newest(self) -> str:
+        """Return when its newest pod was created."""
+        return max(str(pod["metadata"].get("creationTimestamp") or "") for pod in self.pods)
+
+    def concerns(self) -> Callable[[Object], bool]:
+        """Return what tells whether an Event is of its pods, its owner, or what that made."""
+        known = {str(pod["metadata"]["name"]) for pod in self.pods}
+        made = {str(podspec.controller(pod).get("name") or "") for pod in self.pods}
+        owners = frozenset(made | {self.owner}) - {""}
+        roots = [self.owner] if self.owner else sorted(owners)[:_MOST_ROOTS] or [""]
+
+        def is_its(event: Object) -> bool:
+            subject = event.get("involvedObject") or {}
+            if subject.get("kind") == "Pod":
+                return subject.get("name") in known
+            return any(concerns(event, root, owners) for root in roots)
+
+        return is_its
+
+    def may_be_held(self) -> bool:
+        """Tell whether a queue may hold it back: a live pod is on no node, or there is none."""
+        live = [pod for pod in self.pods if not podspec.is_ending(pod)]
+        return not live or not all((pod.get("spec") or {}).get("nodeName") for pod in live)
+
+    def held_by(self, workloads: Iterable[Object]) -> tuple[Object, ...]:
+        """Return those of Kueue's Workloads that may hold it back."""
+        uids: set[Any] = set()
+        titles, groups = {self.owner}, {self.owner}
+        for pod in self.pods:
+            uids |= {podspec.controller(pod).get("uid"), pod["metadata"].get("uid"), identity(pod)}
+            titles.add(title(pod))
+            groups.add(podspec.labels(pod).get(KUEUE + "pod-group-name", ""))
+        uids, titles, groups = (each - {None, ""} for each in (uids, titles, groups))
+
+        def is_its(obj: Object) -> bool:
+            references = obj["metadata"].get("ownerReferences") or ()
+            if podspec.labels(obj).get(_JOB_UID) in uids or obj["metadata"]["name"] in groups:
+                return True
+            return any(one.get("uid") in uids or one.get("name") in titles for one in references)
+
+        return tuple(filter(is_its, workloads)) if self.may_be_held() else ()
+
+
+def concerns(event: Mapping[str, Any], owner: str, owners: frozenset[str]) -> bool:
+    """Tell whether an Event is of the job's owner or of what that made.
+
+    Other jobs' names may only look like it. A JobSet's Jobs and a LeaderWorkerSet's StatefulSets
+    end in a number. A Kueue Workload ends in five characters after its kind and the name, a Volcano
+    PodGroup in the Job's uid.
+    """
+    name = str((event.get("involvedObject") or {}).get("name") or "")
+    if name in owners or not owner:
+        return name in owners
+    this = re.escape(owner)
+    made = rf"{this}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{this}-[0-9a-z]{{5}}|{this}-[0-9a-f-]{{36}}"
+    return re.fullmatch(made, name) is not None
 
 
 def find_jobs(pods: Iterable[Object]) -> list[Job]:
@@ -216,24 +269,6 @@ def _leads(pod: Object) -> bool:
 def is_injected(pod: Object) -> bool:
     """Tell whether the webhook has seen the pod, and injected what its profile says."""
     return names.STATUS in podspec.annotations(pod)
-
-
-def is_out_of_reach(pod: Object, namespace: Mapping[str, str] | None) -> bool:
-    """Tell a pod that asks for a profile in a namespace that does not.
-
-    The webhook may never be called for it. *namespace*: its labels, None where they are unknown.
-    """
-    return names.PROFILE not in (namespace or {}) and names.PROFILE in podspec.labels(pod)
-
-
-@lru_cache(maxsize=64)
-def _read_status(text: str) -> Mapping[str, Any]:
-    """Read it once for all pods that have the same."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 # one pod, as all rules ask for it
@@ -295,19 +330,9 @@ class ObservedPod:
         return (role or (self.meets.role if self.meets else "")) == "master"
 
     @property
-    def is_certain(self) -> bool:
-        """Tell whether its part is known; a first pod of its role may or may not be rank 0."""
-        return self.meets is None or self.meets.is_certain
-
-    @property
     def is_member(self) -> bool:
         """Tell a live pod that meets others at an address; a server may only know its own."""
         return self.meets is not None and self.member is not None and bool(self.member.wanted)
-
-    @property
-    def is_apart(self) -> bool:
-        """Tell a live rank 0 that does not meet the others, so that nobody gets its address."""
-        return self.is_master and self.is_live and not self.is_member
 
     @cached_property
     def is_injected(self) -> bool:
@@ -317,7 +342,11 @@ class ObservedPod:
     @cached_property
     def status(self) -> Mapping[str, Any]:
         """Return what annotation fabric-injector.io/status says; empty where it cannot be read."""
-        return _read_status(podspec.annotations(self.pod).get(names.STATUS) or "{}")
+        try:
+            value = json.loads(podspec.annotations(self.pod).get(names.STATUS) or "{}")
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     @cached_property
     def phase(self) -> str:
@@ -363,6 +392,12 @@ class ObservedPod:
         """Return the condition of this type, else an empty one."""
         listed = (self.pod.get("status") or {}).get("conditions") or ()
         return next((dict(each) for each in listed if each.get("type") == kind), {})
+
+    def since(self, kind: str) -> str:
+        """Return since when a condition is true; empty where it is not."""
+        condition = self.condition(kind)
+        is_true = condition.get("status") == "True"
+        return str(condition.get("lastTransitionTime") or "") if is_true else ""
 
     @cached_property
     def container_statuses(self) -> list[Object]:

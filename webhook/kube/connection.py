@@ -31,6 +31,9 @@ from webhook.kube.credentials import Credentials
 from webhook.kube.decoding import decode
 
 CONNECT_SECONDS = 5.0
+WRITE_SECONDS = 2.5
+"""How long a writer's request may take: one that begins while its Lease holds ends before another
+process may hold it."""
 IDLE_CONNECTIONS = 16
 SECONDS_BETWEEN_CHECKS = 60.0
 """How long a replaced certificate file may go unnoticed."""
@@ -95,6 +98,12 @@ class Response:
             problem = f"{self.request} answered {self.status} with no JSON object"
             raise RequestFailed(problem, self.status)
         return value
+
+    def expect(self, *statuses: int) -> "Response":
+        """Return itself; raise RequestFailed where its status is none of these."""
+        if self.status not in statuses:
+            raise RequestFailed(self.problem, self.status)
+        return self
 
     @property
     def problem(self) -> str:
@@ -197,6 +206,21 @@ class Connection:
                     problem = f"{name}: the answer was not complete within {timeout:g} s"
                     raise RequestFailed(problem)
             return Response(name, response.status, response.headers, bytes(content))
+
+    def patch(
+        self,
+        path: str,
+        body: Object | list[Any],
+        kind: str = "merge-patch+json",
+        *,
+        query: Mapping[str, str] | None = None,
+        accept: str = "application/json",
+    ) -> Response:
+        """Send a PATCH as a writer does, within WRITE_SECONDS. Raises RequestFailed."""
+        headers = {"Content-Type": f"application/{kind}", "Accept": accept}
+        return self.request(
+            "PATCH", path, query=query, body=body, headers=headers, timeout=WRITE_SECONDS
+        )
 
     @contextmanager
     def stream(

@@ -17,8 +17,6 @@ DURATION_SECONDS = 6
 """How long others leave the Lease to a holder that renews it no more."""
 RENEW_DEADLINE_SECONDS = 3.0
 """How long a renewal lasts here."""
-WRITE_SECONDS = 2.5
-"""Longest timeout of a write: one that begins before the deadline ends before others may begin."""
 RETRY_SECONDS = 1.0
 MOST_PAUSE_SECONDS = 10.0
 """Longest pause that the API server may ask for."""
@@ -49,9 +47,7 @@ class LeaseRecord:
     @classmethod
     def of(cls, lease: Object) -> "LeaseRecord":
         """Read an object, which may hold anything."""
-        spec = lease.get("spec")
-        if not isinstance(spec, dict):
-            return cls()
+        spec = _spec(lease)
         texts = (spec.get(key) for key in ("holderIdentity", "acquireTime", "renewTime"))
         holder, acquired, renewed = (value if isinstance(value, str) else "" for value in texts)
         numbers = (spec.get(key) for key in ("leaseDurationSeconds", "leaseTransitions"))
@@ -63,57 +59,10 @@ class LeaseRecord:
         """Give how long the record holds after it was first seen."""
         return min(max(self.duration_seconds, DURATION_SECONDS), MOST_SECONDS)
 
-    def held_by(self, identity: str, now: datetime) -> "LeaseRecord":
-        """Renew it if it is theirs, else hand it over."""
-        at = _micro_time(now)
-        if self.holder == identity:
-            acquired = self.acquired or at
-            return LeaseRecord(identity, DURATION_SECONDS, acquired, at, self.transitions)
-        transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
-        return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
 
-    def released(self, now: datetime) -> "LeaseRecord":
-        """Leave it to whoever comes first."""
-        at = _micro_time(now)
-        return LeaseRecord("", RELEASED_SECONDS, at, at, self.transitions)
-
-    def within(self, lease: Object) -> Object:
-        """Give the object with this record; the rest is kept, resourceVersion above all."""
-        spec = lease.get("spec")
-        written = {
-            "holderIdentity": self.holder,
-            "leaseDurationSeconds": self.duration_seconds,
-            "acquireTime": self.acquired,
-            "renewTime": self.renewed,
-            "leaseTransitions": self.transitions,
-        }
-        return {**lease, "spec": {**(spec if isinstance(spec, dict) else {}), **written}}
-
-
-class ObservedLease:
-    """Remember the last record, and when our own clock first saw it."""
-
-    def __init__(self) -> None:
-        self.record = LeaseRecord()
-        self._is_there = False
-        self._since = 0.0
-
-    def see(self, record: LeaseRecord | None, at: float) -> None:
-        """Note what was read; None where it is gone, whose holder may still write and remake it."""
-        if (record is not None) != self._is_there or record not in (None, self.record):
-            self._since = at
-        self._is_there = record is not None
-        self.record = record or self.record
-
-    def is_taken_from(self, identity: str) -> bool:
-        """Tell whether another is written there."""
-        return self._is_there and self.record.holder not in ("", identity)
-
-    def kept_seconds(self, identity: str, at: float) -> float:
-        """Return how long another may still hold it, also one who took it unseen and it is gone."""
-        if self.record.holder in ("", identity) and (self._is_there or not self.record.holder):
-            return 0.0
-        return max(0.0, self._since + self.record.seconds - at)
+def _spec(lease: Object) -> Object:
+    spec = lease.get("spec")
+    return spec if isinstance(spec, dict) else {}
 
 
 def _micro_time(now: datetime) -> str:
@@ -127,7 +76,7 @@ class Leader:
     itself holding. The Leader's thread calls *on_change* when the Lease is taken, and before it is
     given back or after it is lost. Nothing here compares this clock with another machine's. The
     holder counts from before it sent its last renewal, others from after they first saw it. Who
-    deletes a held Lease must start no process for 6 s: it would take the next one at once.
+    deletes a held Lease may see two processes write for 3 s, as with client-go.
     """
 
     def __init__(
@@ -151,12 +100,16 @@ class Leader:
         self._stopped = threading.Event()
         self._pause = pause or self._stopped.wait
         self._thread = threading.Thread(target=self.run, name="lease", daemon=True)
-        metadata = {"namespace": namespace, "name": name}
-        self._new = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
-        self._lease: Object = self._new
+        self._new: Object = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"namespace": namespace, "name": name},
+            "spec": {"holderIdentity": identity},
+        }
+        self._lease: Object = {}  # as it was last written here
         self._held, self._until = False, float("-inf")
-        self._seen = ObservedLease()
-        self._asked, self._gives_back = False, True
+        self._seen, self._since = LeaseRecord(), 0.0
+        self._gives_back = True
         self._problem = ""
 
     def start(self) -> None:
@@ -171,7 +124,7 @@ class Leader:
             self._thread.join(STOP_SECONDS)
 
     def may_write(self) -> bool:
-        """Tell whether a write of at most WRITE_SECONDS may begin now; ask before each."""
+        """Tell whether a write of at most `connection.WRITE_SECONDS` may begin now."""
         return not self._stopped.is_set() and self._left() > 0
 
     def run(self) -> None:
@@ -191,8 +144,7 @@ class Leader:
             if self._try():
                 self._problem = ""
                 return max(0.0, RETRY_SECONDS - RENEW_DEADLINE_SECONDS + self._left())
-            kept = self._seen.kept_seconds(self._identity, self._monotonic())
-            problem, seconds = "", min(seconds, kept or seconds)
+            problem, seconds = "", min(seconds, self._kept_seconds() or seconds)
         except RequestFailed as error:
             problem, seconds = str(error), max(seconds, error.retry_after_seconds)
         except Exception as error:  # the next turn may go better; without it nobody renews
@@ -205,31 +157,30 @@ class Leader:
 
     def _try(self) -> bool:
         """Renew what is held without a look, else look and take what is free; tell whether held."""
-        if self.may_write() and self._write(self._lease, LeaseRecord.of(self._lease)):
+        if self.may_write() and self._write(self._lease):
             return True
-        lease = self._read(REQUEST_SECONDS)
-        self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
-        if self._held and self._seen.is_taken_from(self._identity):
-            self._lose(f"{self._seen.record.holder} has taken it")
-        if not self._held and self._seen.kept_seconds(self._identity, self._monotonic()):
-            return False
-        if lease is not None:
-            return self._write(lease, self._seen.record)
-        record = LeaseRecord.of(self._lease) if self._held else LeaseRecord(self._identity)
-        return self._write(self._new, record)
+        lease = self._reader.find(LEASES, self._key, whole, seconds=REQUEST_SECONDS) or self._new
+        record = LeaseRecord.of(lease)
+        if record != self._seen:
+            self._seen, self._since = record, self._monotonic()
+        if self._held and record.holder not in ("", self._identity):
+            self._lose(f"{record.holder} has taken it")
+        return not self._kept_seconds() and self._write(lease)
 
-    def _write(self, lease: Object, record: LeaseRecord) -> bool:
+    def _kept_seconds(self) -> float:
+        """Return for how long another may still hold it."""
+        if self._seen.holder in ("", self._identity):
+            return 0.0
+        return max(0.0, self._since + self._seen.seconds - self._monotonic())
+
+    def _write(self, lease: Object) -> bool:
         """Write it as held by us; tell whether that was done, and not another process quicker."""
         if self._stopped.is_set():
             return False
-        body = record.held_by(self._identity, self._now()).within(lease)
         sent = self._monotonic()
-        self._asked = True
-        written = self._send(body, REQUEST_SECONDS, is_new=lease is self._new)
-        if written is None:
+        if not self._send(lease, self._claimed(LeaseRecord.of(lease)), REQUEST_SECONDS):
             return False
-        self._lease = written
-        self._seen.see(LeaseRecord.of(written), sent)
+        self._seen, self._since = LeaseRecord.of(self._lease), sent
         self._until = sent + RENEW_DEADLINE_SECONDS
         if not self._held and self.may_write():
             self._held = True
@@ -237,22 +188,32 @@ class Leader:
             self._report(True)
         return True
 
-    def _read(self, seconds: float) -> Object | None:
-        return self._reader.find(LEASES, self._key, whole, seconds=seconds)
+    def _claimed(self, record: LeaseRecord) -> Object:
+        """Return the fields by which we renew what is ours, or take over the rest."""
+        at, is_ours = _micro_time(self._now()), record.holder == self._identity
+        transitions = record.transitions if is_ours else record.transitions + 1
+        return {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": DURATION_SECONDS,
+            "acquireTime": record.acquired if is_ours and record.acquired else at,
+            "renewTime": at,
+            "leaseTransitions": transitions if 0 < transitions <= MOST_TRANSITIONS else 0,
+        }
 
-    def _send(self, lease: Object, seconds: float, *, is_new: bool = False) -> Object | None:
-        """Create or replace it; return it as it was written, None where another was quicker.
+    def _send(self, lease: Object, fields: Object, seconds: float) -> bool:
+        """Create or replace it, with these fields of its spec; False where another was quicker.
 
         Raises RequestFailed where nothing is known of what was done.
         """
+        is_new = lease is self._new
         method = "POST" if is_new else "PUT"
         path = LEASES.path_in(self._key[0]) if is_new else LEASES.object_path(self._key)
-        response = self._connection.request(method, path, body=lease, timeout=seconds)
-        if response.status in (404, 409):
-            return None
-        if response.status not in (200, 201):
-            raise RequestFailed(response.problem, response.status)
-        return response.json()
+        body = {**lease, "spec": {**_spec(lease), **fields}}
+        response = self._connection.request(method, path, body=body, timeout=seconds)
+        if response.expect(200, 201, 404, 409).status >= 400:
+            return False
+        self._lease = response.json()
+        return True
 
     def _left(self) -> float:
         return self._until - self._monotonic()
@@ -264,20 +225,17 @@ class Leader:
         self._report(False)
 
     def _release(self) -> None:
-        """Give back what is held, also what a request without an answer may have taken."""
-        lease: Object | None = self._lease if self._held else None
+        """Leave what is held to whoever comes first."""
         if self._held:
             self._held = False
             self._report(False)
+        if not self._gives_back or LeaseRecord.of(self._lease).holder != self._identity:
+            return
+        at = _micro_time(self._now())
+        free = {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}
         try:
-            for _ in range(2 if self._asked and self._gives_back else 0):
-                lease = lease or self._read(STOP_SECONDS)
-                if lease is None or (record := LeaseRecord.of(lease)).holder != self._identity:
-                    return
-                lease = self._send(record.released(self._now()).within(lease), STOP_SECONDS)
-                if lease is not None:
-                    _log.info("%s: given back by %s", self._title, self._identity)
-                    return
+            if self._send(self._lease, {**free, "acquireTime": at, "renewTime": at}, STOP_SECONDS):
+                _log.info("%s: given back by %s", self._title, self._identity)
         except RequestFailed as error:
             ends = f"it ends by itself in {DURATION_SECONDS} s"
             _log.warning("%s: not given back (%s); %s", self._title, error, ends)

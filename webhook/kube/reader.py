@@ -92,7 +92,7 @@ class Reader:
         if response.status == 404:
             return None
         with self._decoding:
-            obj = _success(response).json()
+            obj = response.expect(200).json()
             try:
                 return _read(resource, obj, read, managed_fields=managed_fields)
             except Misfit as broken:
@@ -143,7 +143,7 @@ class Reader:
                     raise
                 size = max(1, size // LESS)
                 continue
-            items, metadata = _list(_success(response))
+            items, metadata = _list(response.expect(200))
             del response
             token = metadata.token or None
             yield RawPage(items, metadata.version, token is not None, size)
@@ -191,7 +191,7 @@ class Reader:
 
     def _group(self, group: str) -> Object | None:
         response = self._get(group)
-        return None if response.status == 404 else _success(response).json()
+        return None if response.status == 404 else response.expect(200).json()
 
     def _get(
         self,
@@ -256,12 +256,6 @@ def _read(
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Misfit(repr(error)) from error
-
-
-def _success(response: Response) -> Response:
-    if response.status != 200:
-        raise RequestFailed(response.problem, response.status)
-    return response
 
 
 def _name(resource: Resource, obj: object) -> str:

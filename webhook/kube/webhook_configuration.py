@@ -2,10 +2,7 @@
 
 import base64
 import binascii
-import ipaddress
-import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from webhook.core.model import Object
 
@@ -17,15 +14,10 @@ KEEPERS = {
 }
 """Annotations of a configuration by which somebody else keeps its caBundle."""
 
-_DNS_NAME = re.compile(
-    r"(?=.{1,253}$)(?![\d.]+$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",
-    re.ASCII,
-)
-
 
 @dataclass(frozen=True, slots=True)
 class WebhookEntry:
-    """Hold one webhook: *host* as its certificate must name it, empty where it calls nobody."""
+    """Hold one webhook: *host* as its certificate must name it, empty where it calls a URL."""
 
     name: str
     host: str
@@ -61,12 +53,8 @@ def service_host(service: str, namespace: str) -> str:
 
 def _entry(webhook: Object) -> WebhookEntry:
     client = webhook.get("clientConfig") or {}
-    service = client.get("service") or {}
-    host = (
-        service_host(service.get("name", ""), service.get("namespace", ""))
-        if service
-        else _host(client.get("url"))
-    )
+    service = client.get("service")
+    host = service_host(service.get("name", ""), service.get("namespace", "")) if service else ""
     return WebhookEntry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
 
 
@@ -76,12 +64,3 @@ def decode(text: object) -> bytes:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):
         return b""
-
-
-def _host(url: object) -> str:
-    """Return the DNS name or the IP address, in its usual form; empty where it is neither."""
-    try:
-        host = urlsplit(url).hostname or "" if isinstance(url, str) else ""
-        return host if _DNS_NAME.fullmatch(host) else str(ipaddress.ip_address(host))
-    except ValueError:
-        return ""

@@ -6,9 +6,9 @@ from typing import Any
 
 import cel
 
-from webhook.core.profiles.template import Fault
+from webhook.core.profiles.objects import Fault
 from webhook.core.quantity import parse_quantity
-from webhook.core.yaml_reader import Location
+from webhook.core.value_types import Location
 from webhook.validate.definition import Schema
 
 RULES = "x-kubernetes-validations"

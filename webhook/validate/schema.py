@@ -7,10 +7,9 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, ValidationError
 
 from webhook.core.printable import quoted
+from webhook.core.profiles.objects import Fault
 from webhook.core.profiles.slips import did_you_mean, one_of, unknown_field
-from webhook.core.profiles.template import Fault
-from webhook.core.value_types import STRING, type_name
-from webhook.core.yaml_reader import Location
+from webhook.core.value_types import STRING, Location, type_name
 from webhook.validate.definition import Schema, object_schema
 
 _PRESERVES = "x-kubernetes-preserve-unknown-fields"

@@ -13,10 +13,10 @@ from webhook.core.errors import Problem
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, foreign_pod_labels, same_pod_labels
 from webhook.core.profiles.load import objects_of, parse_object, without_nulls
-from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND
+from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND, Fault
 from webhook.core.profiles.slips import unknown_field
-from webhook.core.profiles.template import Fault
-from webhook.core.yaml_reader import Marks, YamlFault, format_path, read_documents
+from webhook.core.value_types import format_path
+from webhook.core.yaml_reader import Marks, YamlFault, read_documents
 from webhook.validate.definition import object_schema
 from webhook.validate.rules import NotEvaluated, find_broken_rules
 from webhook.validate.schema import find_misspelt, find_structural

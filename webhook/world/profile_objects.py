@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping
 
-from webhook.core.profiles import Profile, ProfileObject, read_object, same_pod_labels
+from webhook.core.profiles import Profile, ProfileObject, read_object
 from webhook.core.profiles.objects import DEFINITION, PROFILE_KIND
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
@@ -104,9 +104,6 @@ class ProfileObjects:
         for name in self._good:
             if ("", name) not in self.objects:
                 yield f"{PROFILE_KIND} {name}: {why}; it serves on until restart: create it again"
-        for name, owner in same_pod_labels(self.current().values()).items():
-            why = f"{owner} has the same, and pods that carry them take that one"
-            yield f"{PROFILE_KIND} {name}: spec.podLabels: {why}; change one of the two"
 
 
 def _revisions(profiles: Mapping[str, Profile]) -> dict[str, tuple[str, int]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 # Of a veth pair the end that stays here: the other is removed with it.
-_NAME = re.compile(r"^\d+: (fi(\d+)-\d+(?:[bdpv]|o\d+))[@:]", re.MULTILINE)
+_NAME = re.compile(r"^\d+: (fi(\d+)-\d+(?:[bdv]|o\d+))[@:]", re.MULTILINE)
 _numbers = itertools.count()
 
 
@@ -17,16 +17,14 @@ class Links:
     """The links, from entering the `with` block until it is left; their names carry this process's id.
 
     The subnets are of 198.18.0.0/15, which is kept for tests (RFC 2544), and differ between processes. `api_service`, the first
-    address of the Services, is the API server's; `proxy` is the address of what routes them all.
+    address of the Services, is the API server's.
     """
 
     def __init__(self) -> None:
         number = next(_numbers)
         self._name, octet = f"fi{os.getpid()}-{number}", (os.getpid() + number) % 250
         self.bridge, self.macvlan_parent, self._peer = (self.interface(letter) for letter in "bvw")
-        self._proxy_outer, self.proxy_inner = (self.interface(letter) for letter in "pq")
         self.gateway = f"198.18.{octet}.1"
-        self.proxy = f"198.18.{octet}.2"
         self.pods = f"198.18.{octet}.0/24"
         self.first_pod, self.last_pod = f"198.18.{octet}.10", f"198.18.{octet}.239"
         self.services = f"198.18.{octet}.240/28"
@@ -39,7 +37,8 @@ class Links:
         _remove_orphans()
         try:
             _ip("link", "add", self.bridge, "type", "bridge")
-            _ip("addr", "add", f"{self.gateway}/24", "dev", self.bridge)
+            for address in (f"{self.gateway}/24", f"{self.api_service}/32"):
+                _ip("addr", "add", address, "dev", self.bridge)
             _ip("link", "add", self.macvlan_parent, "type", "veth", "peer", "name", self._peer)
             for name in (self.bridge, self.macvlan_parent, self._peer):
                 _ip("link", "set", name, "up")
@@ -56,21 +55,13 @@ class Links:
         """Give the name of an interface of this process: a letter, after which a number may come."""
         return f"{self._name}{suffix}"
 
-    def connect_proxy(self, pid: int) -> None:
-        """Give the process, which has a network namespace of its own, one end of a link to the pods' bridge."""
-        outer, inner = self._proxy_outer, self.proxy_inner
-        _ip("link", "add", outer, "type", "veth", "peer", "name", inner)
-        _ip("link", "set", outer, "master", self.bridge)
-        _ip("link", "set", outer, "up")
-        _ip("link", "set", inner, "netns", str(pid))
-
     def add_macvlan(self, name: str) -> None:
         """Make one more interface, beside those of pods; it is removed with the links."""
         parent = self.macvlan_parent
         _ip("link", "add", "link", parent, "name", name, "type", "macvlan", "mode", "bridge")
 
     def _remove(self) -> None:
-        for name in (self.bridge, self._proxy_outer, self.macvlan_parent):
+        for name in (self.bridge, self.macvlan_parent):
             with suppress(subprocess.CalledProcessError):
                 _ip("link", "del", name)
         there = {name for name, _ in _NAME.findall(_ip("-o", "link", "show"))}

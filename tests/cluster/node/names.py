@@ -1,7 +1,4 @@
-"""The cluster's DNS, as far as tests go.
-
-A Service's name gives its address, a pod's name or hostname its own on the pod network.
-"""
+"""The cluster's DNS, as far as tests go: a pod's name or hostname gives its own address."""
 
 import socket
 import struct
@@ -16,7 +13,7 @@ A, IN = 1, 1
 
 @contextmanager
 def names(api: Client, address: str) -> Iterator[None]:
-    """Answer on UDP port 53 of the address, from the API server's Services and pods."""
+    """Answer on UDP port 53 of the address, from the API server's pods."""
     stopping = threading.Event()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind((address, 53))
@@ -51,15 +48,10 @@ def _answer(api: Client, query: bytes) -> bytes:
 
 
 def _find(api: Client, labels: list[str]) -> str:
-    """Find the Service of NAME.NAMESPACE, or the pod of HOST[.SUBDOMAIN].NAMESPACE."""
+    """Find the pod of HOST[.SUBDOMAIN].NAMESPACE."""
     if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
         return ""
     path = f"/api/v1/namespaces/{labels[-4]}"
-    if len(labels) == 5:
-        found = api.request("GET", f"{path}/services/{labels[0]}")
-        address = found.json["spec"].get("clusterIP", "None") if found.status == 200 else "None"
-        if address != "None":
-            return str(address)
     for pod in api.expect("GET", f"{path}/pods")["items"]:
         if labels[0] in (pod["metadata"]["name"], pod["spec"].get("hostname")):
             return str(pod["status"].get("podIP", ""))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.cluster.client import Client
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.processes import Server
 from tests.cluster.relay import Relay
 
@@ -14,7 +14,6 @@ from .cni import configure
 from .containerd import Containerd, running_containerd
 from .images import archive
 from .kubelet import NAME, kubelet
-from .kubeproxy import kube_proxy
 from .links import Links
 from .linux_namespaces import LinuxNamespaces
 from .names import names
@@ -24,9 +23,8 @@ class Node:
     """A running cluster, from entering the `with` block until it is left.
 
     `api` is the administrator's client; `containerds` are those of its nodes, by name, `containerd`
-    that of the first. Services route by kube-proxy, for pods and for the API server, which calls
-    webhooks at their Service's address as in life. It listens on loopback only, so its Service
-    leads to a relay on the pods' bridge.
+    that of the first. The API server calls webhooks at the endpoints of their Service. It listens
+    on loopback only, so the address of its own Service is a relay's on the pods' bridge.
     """
 
     def __init__(
@@ -50,8 +48,8 @@ class Node:
             folder / "control-plane",
             "--kubelet-preferred-address-types=InternalIP",
             f"--service-cluster-ip-range={self.links.services}",
-            f"--advertise-address={self.links.gateway}",
-            addresses=[self.links.api_service, self.links.gateway],
+            ROUTED,
+            addresses=[self.links.api_service],
         )
         self.namespaces = LinuxNamespaces(folder / "private")
         self._stack = ExitStack()
@@ -65,9 +63,8 @@ class Node:
             plane.start_scheduler()
             stack.enter_context(self.links)
             stack.enter_context(names(self.api, self.links.gateway))
-            stack.callback(Relay(plane.port, (self.links.gateway, plane.port)).close)
+            stack.callback(Relay(plane.port, (self.links.api_service, 443)).close)
             self._start_worker(stack, self.namespaces, self.folder, NAME)
-            stack.enter_context(kube_proxy(plane, self.links, self.folder / "kube-proxy"))
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self

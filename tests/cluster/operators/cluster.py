@@ -1,7 +1,6 @@
 """The node with operators on it, and the fixtures by which tests have them installed."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ from tests.cluster.webhook import Webhook
 from .builds import built as built_operator
 from .install import Installer
 from .programs import Operator
-from .recorder import Reviews, recorder
 from .rows import NEWEST
 
 Install = Callable[[Operator], None]
@@ -23,14 +21,12 @@ Install = Callable[[Operator], None]
 
 
 class Cluster(NamedTuple):
-    """A node with our webhook and a recorder before it, and what tests bring there.
+    """A node with our webhook, and what tests bring there.
 
-    *reviews* are of all pods so far; *torch* brings an image with torch, the newest where no
-    version is given, and gives its name.
+    *torch* brings an image with torch, the newest where no version is given, and gives its name.
     """
 
     node: Node
-    reviews: Reviews
     profiles: Path
     install: Install
     torch: Callable[..., str]
@@ -51,19 +47,11 @@ def install(
 
 
 @pytest.fixture(scope="session")
-def cluster(
-    node: Node,
-    webhook: Webhook,
-    install: Install,
-    bring_torch: BringTorch,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Cluster]:
+def cluster(node: Node, webhook: Webhook, install: Install, bring_torch: BringTorch) -> Cluster:
     """Give the cluster."""
     assert webhook.profiles is not None
-    torch = partial(_torch, bring_torch, node)
-    with recorder(node.api, tmp_path_factory.mktemp("recorder")) as reviews:
-        yield Cluster(node, reviews, webhook.profiles, install, torch)
 
+    def torch(version: str = NEWEST) -> str:
+        return bring_torch(node.containerd, version)
 
-def _torch(bring_torch: BringTorch, node: Node, version: str = NEWEST) -> str:
-    return bring_torch(node.containerd, version)
+    return Cluster(node, webhook.profiles, install, torch)

@@ -115,10 +115,13 @@ def _is_ready(space: Namespace, deployment: str) -> bool:
 def _is_served(space: Namespace, service: str) -> bool:
     """Tell whether a Service accepts connections: pods are ready before they have a certificate."""
     _touch_pods(space)
-    found = space.api.expect("GET", f"{space.path}/services/{service}")["spec"]
-    with suppress(OSError):
-        create_connection((found["clusterIP"], found["ports"][0]["port"]), timeout=1).close()
-        return True
+    for found in space.items("endpointslices", "apis/discovery.k8s.io/v1"):
+        if found["metadata"]["labels"]["kubernetes.io/service-name"] == service:
+            for endpoint in found["endpoints"] or []:
+                with suppress(OSError):
+                    place = endpoint["addresses"][0], found["ports"][0]["port"]
+                    create_connection(place, timeout=1).close()
+                    return True
     return False
 
 

@@ -141,7 +141,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
 def test_words_of_every_source_are_whole() -> None:
     for name in (*SOURCES, "pigeon"):
         words = source_named(name).words
-        assert words.look_on_node.format(node="node-1").isprintable()
+        assert words.look.isprintable()
         assert words.writer
         assert source_of({names.ADDRESS_SOURCE: name}) is source_named(name)
     assert source_of({}) is SOURCES[DEFAULT]

@@ -157,7 +157,6 @@ def pods(draw: st.DrawFn) -> Object:
             ),
             hostIPC=st.booleans(),
             hostUsers=st.booleans(),
-            os=st.sampled_from([{"name": "windows"}, {"name": "linux"}]),
             resourceClaims=st.just([{"name": "gpu"}]),
             tolerations=st.lists(
                 _optional(key=st.just("gpu"), operator=st.sampled_from(["", "Exists"])), max_size=2

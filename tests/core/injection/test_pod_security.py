@@ -11,19 +11,16 @@ RESTRICTED = (
     *("runAsNonRoot", "seccompProfile"),
 )
 SAFE = """{allowPrivilegeEscalation: false, capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]},
-  runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}, procMount: Default}"""
+  runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}"""
 OF_CONTAINERS = {
     "{privileged: true}": "privileged",
-    "{procMount: Unmasked}": "procMount",
     "{capabilities: {add: [SYS_ADMIN]}}": "capability SYS_ADMIN",
-    "{windowsOptions: {hostProcess: true}}": "hostProcess",
     "{seccompProfile: {type: Unconfined}}": "seccompProfile Unconfined",
     "{appArmorProfile: {type: Unconfined}}": "appArmorProfile Unconfined",
     "{seLinuxOptions: {type: spc_t}}": "seLinuxOptions",
     "{seLinuxOptions: {user: system_u}}": "seLinuxOptions",
 }
 OF_PODS = {
-    "{hostNetwork: true, hostPID: true}": ["pod (hostNetwork)", "pod (hostPID)"],
     "{securityContext: {sysctls: [{name: kernel.msgmax}, {name: net.ipv4.tcp_rmem}]}}": [
         "pod (sysctl kernel.msgmax)"
     ],

@@ -73,8 +73,7 @@ class Sandbox:
         }
         command = [*shell, *needs]
         if shell != PROGRAM:
-            script = wait.script(devices=any(need in wait.DEVICE_FILES for need in needs))
-            command = [*shell, "-c", script, "fabric-injector-wait", *needs]
+            command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
         return subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

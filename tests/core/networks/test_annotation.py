@@ -17,8 +17,6 @@ CASES = json.loads((ROOT / "tests/cases" / "networks_annotation.json").read_text
 ACCEPTED = [case for case in CASES if "elements" in case]
 REFUSED = [case for case in CASES if "refused" in case]
 
-TABLES = read(__file__, "annotation.yaml")
-
 
 def text(value: Any) -> str:
     """Join a case's pieces; ``["[", 2000]`` is a repetition."""
@@ -49,44 +47,13 @@ def test_refuses_what_multus_refuses(case: Any) -> None:
     assert str(refusal.value) == case.get(since, case["refused"])
 
 
-def asking_for(**members: object) -> str:
-    return json.dumps([{"name": "a", **members}])
-
-
-def test_takes_the_addresses_that_go_takes() -> None:
-    long = [":".join(["a0"] * 20), ".".join(["a0b1"] * 10), "a0" * 20]
-    for mac in (*TABLES["mac_addresses"], *long):
-        assert parse_networks(asking_for(mac=mac), "podns").elements
-    assert parse_networks(asking_for(ips=TABLES["addresses"]), "podns").elements
-
-
-@pytest.mark.parametrize(
-    "mac", [*TABLES["no_mac_addresses"], " ", ".".join(["a0b1"] * 9), "a0" * 7]
-)
-def test_refuses_what_go_takes_for_no_hardware_address(mac: str) -> None:
-    with pytest.raises(ValueError, match="is not a hardware address"):
-        parse_networks(asking_for(mac=mac), "podns")
-
-
-@pytest.mark.parametrize(
-    "ip", [*TABLES["no_addresses"], " ", "10.0.0.7 ", "fd00::/" + "1" * 10_000]
-)
-def test_refuses_what_go_takes_for_no_address(ip: str) -> None:
-    with pytest.raises(ValueError, match="is not an"):
-        parse_networks(asking_for(ips=[ip]), "podns")
-
-
 def test_takes_no_text_as_no_networks() -> None:
     assert parse_networks("", "podns") == NetworksAnnotation()
 
 
-@pytest.mark.parametrize("value", TABLES["routes"])
-def test_counts_default_routes_by_family(value: str) -> None:
-    """One that is mapped is of IPv4, and no address counts as IPv6."""
-    assert parse_networks(value, "podns").elements[0].gateways == tuple(TABLES["routes"][value])
-
-
-@pytest.mark.parametrize(("value", "added", "result"), TABLES["appended"])
+@pytest.mark.parametrize(
+    ("value", "added", "result"), read(__file__, "annotation.yaml")["appended"]
+)
 def test_appends_in_the_form_that_is_there(value: str, added: list[str], result: str) -> None:
     parts = [re.fullmatch(r"(.+)/([^@]+)(?:@(.+))?", one) for one in added]
     elements = [NetworkElement(one[1], one[2], one[3]) for one in parts if one]

@@ -6,13 +6,10 @@ import pytest
 import yaml
 
 from webhook.core.errors import ProfilesError
-from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles, read_profile
 from webhook.core.profiles.load import parse_configuration
-from webhook.core.profiles.template import CLOSED_LIST
 from webhook.core.yaml_reader import read_documents
 from webhook.presets import Preset, read_presets
-from webhook.validate.definition import object_schema
 
 
 def rows(name: str) -> list[tuple[str, str]]:
@@ -74,10 +71,6 @@ def test_reads_the_small_languages_of_a_profile() -> None:
         assert found.shared_memory.size_limit == size
     with pytest.raises(ProfilesError, match=r"sizeLimit: found a boolean; write a number"):
         read_profile("a", {"sharedMemory": {"sizeLimit": True}})
-    claim = {"name": "a", "requests": [{"name": "r", "deviceClassName": "c"}]}
-    config = [{"driver": "d", "parameters": {"a": "x" * 10_240}}]
-    with pytest.raises(ProfilesError, match="an object of more than 10240 bytes"):
-        read_profile("a", {"claims": [{**claim, "config": config}]})
 
 
 def test_half_a_pair_of_surrogates_is_refused() -> None:
@@ -116,13 +109,3 @@ def test_what_others_read_of_a_profile_is_what_kubernetes_words_say() -> None:
     assert profile.annotations["networking.gke.io/default-interface"] == "eth0"
     spec = {"container": {"resources": {"limits": {"a.b/c": 2}}}, "pod": None}
     assert read_profile("p", spec).resources == {"a.b/c": "2"}
-
-
-def test_the_definition_takes_the_same_fields() -> None:
-    def fields(schema: Object, known: Object) -> Object:
-        below = schema["properties"]
-        return {key: fields(below[key], known[key]) if known.get(key) else None for key in below}
-
-    parts = object_schema()["properties"]["spec"]["properties"]
-    found = {part: fields(parts[part], known) for part, known in CLOSED_LIST.items()}
-    assert found == CLOSED_LIST

@@ -177,7 +177,7 @@ def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
         "on the node's network": (
             {},
             {"hostNetwork": True},
-            "uses the node's network, where Multus attaches nothing",
+            "uses the node's network",
             "take hostNetwork off it",
         ),
         "left alone on purpose": (

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from tests import ROOT
-from tests.diagnose.explain.explanations import findings
+from tests.diagnose.findings import findings
 from tests.diagnose.scenes import NOW, Scene, event
 from webhook.core.model import Object
-from webhook.diagnose.explain.admission import concerns
+from webhook.diagnose.jobs import concerns
 
 
 def volcanos(name: str, message: str, pointer: int = 0xC0012B4FA0) -> str:

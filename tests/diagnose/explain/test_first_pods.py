@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.explain.explanations import findings
+from tests.diagnose.findings import findings
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene, ago
 from tests.pods import drop_env, load, set_command
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.jobs import find_jobs
 from webhook.diagnose.snapshot import Snapshot

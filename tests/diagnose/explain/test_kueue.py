@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene, workload
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.explain.queues import objects_of
+from webhook.diagnose.jobs import Job
 from webhook.diagnose.snapshot import Snapshot
 
 UNUSED = "insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
@@ -21,8 +23,15 @@ def suspended(held: Object) -> Scene:
     return scene
 
 
+def objects_of(
+    workloads: Sequence[Object], pods: Sequence[Object], owner: str
+) -> tuple[Object, ...]:
+    return Job(SPACE, owner, owner, "", tuple(pods)).held_by(workloads)
+
+
 def test_which_workload_is_of_the_job() -> None:
     pod = Scene(0).master
+    del pod["spec"]["nodeName"]
     controller = next(each for each in pod["metadata"]["ownerReferences"] if each.get("controller"))
     by_label = workload(owner=("AppWrapper", "wrapped"))
     by_label["metadata"]["labels"]["kueue.x-k8s.io/job-uid"] = controller["uid"]

@@ -7,8 +7,7 @@ from datetime import datetime
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.kube.catalogue import SECRETS
-from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.lease import WRITE_SECONDS
+from webhook.kube.connection import WRITE_SECONDS, Connection, Response
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret, read_tls_secret
 
@@ -52,7 +51,7 @@ class SecretStore:
         }
         path = SECRETS.path_in(self._key[0])
         response = self._connection.request("POST", path, body=body, timeout=WRITE_SECONDS)
-        return was_written(response, (409,))
+        return was_written(response)
 
     def ask(self, what: str) -> bool:
         """Ask the controller for a renewal; False where there is no such Secret.
@@ -62,21 +61,12 @@ class SecretStore:
         return self._patch({"metadata": {"annotations": {names.ROTATE: what}}})
 
     def _patch(self, body: Object) -> bool:
-        response = self._connection.request(
-            "PATCH",
-            SECRETS.object_path(self._key),
-            body=body,
-            headers={"Content-Type": "application/merge-patch+json"},
-            timeout=WRITE_SECONDS,
-        )
-        return was_written(response)
+        return was_written(self._connection.patch(SECRETS.object_path(self._key), body))
 
 
-def was_written(response: Response, overtaken: tuple[int, ...] = (404, 409)) -> bool:
+def was_written(response: Response) -> bool:
     """Return whether a write was done; False where the object is no more as it was known.
 
     Raises RequestFailed for any refusal that does not say so.
     """
-    if response.status not in (200, 201, *overtaken):
-        raise RequestFailed(response.problem, response.status)
-    return response.status not in overtaken
+    return response.expect(200, 201, 404, 409).status < 400

@@ -16,8 +16,7 @@ from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
-from webhook.kube.connection import Connection
-from webhook.kube.lease import WRITE_SECONDS
+from webhook.kube.connection import WRITE_SECONDS, Connection
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret
 from webhook.kube.webhook_configuration import (
@@ -45,11 +44,13 @@ class CertificateSettings:
     policy: Policy = field(default_factory=Policy)
 
 
-class CertificateSync:
+class CertificateSync(LeaderLoop):
     """Renew and publish certificates in a thread of its own; nothing is written unless *may_write*.
 
     *on_end* gets the kind and the end of what is in use.
     """
+
+    fault = "certificates are not kept"
 
     def __init__(
         self,
@@ -62,32 +63,21 @@ class CertificateSync:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        super().__init__(may_write, monotonic)
+        self.most_pause_seconds = self._period = period_seconds
         self._connection, self._settings = connection, settings
-        self._on_end, self._monotonic, self._now = on_end, monotonic, now
+        self._on_end, self._now = on_end, now
         self._reader = Reader(connection, WRITE_SECONDS)
         self._secret = SecretStore(connection, settings.namespace, settings.secret)
         self._published: dict[str, float] = {}
-        self._period = period_seconds
         self._told = ""
-        self._loop = LeaderLoop(
-            "certificates",
-            self.turn,
-            may_write,
-            fault="certificates are not kept",
-            on_lost=lambda: self._published.clear(),
-            most_pause_seconds=period_seconds,
-        )
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._loop.start()
-
-    def stop(self) -> bool:
-        """End the thread; tell whether no write is under way any more."""
-        return self._loop.stop()
+    def lost(self) -> None:
+        """Count again for how long authorities are published."""
+        self._published.clear()
 
     def turn(self) -> float:
-        """Read, decide and write once; return the seconds until the next time.
+        """Read, decide and write once.
 
         The configuration is read before the Secret: whoever publishes another state in between
         makes our patch a conflict.
@@ -145,7 +135,7 @@ class CertificateSync:
         data = step.bundle.data()
         if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):
             return False
-        if not self._loop.may_write():
+        if not self.may_write():
             return None
         done = self._secret.write(secret, data)
         for change in step.changes if done else ():
@@ -157,16 +147,10 @@ class CertificateSync:
         patch = _ca_bundle_patch(configuration, bundle.ca_bundle)
         if not patch:
             return True
-        if not self._loop.may_write():
+        if not self.may_write():
             return False
-        response = self._connection.request(
-            "PATCH",
-            WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name)),
-            body=patch,
-            headers={"Content-Type": "application/json-patch+json"},
-            timeout=WRITE_SECONDS,
-        )
-        done = was_written(response)
+        path = WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name))
+        done = was_written(self._connection.patch(path, patch, "json-patch+json"))
         if done:
             count, name = len(bundle.authorities), configuration.name
             log.info("certificates: caBundle of %s holds %d CA", name, count)

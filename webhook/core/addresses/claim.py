@@ -30,10 +30,7 @@ from webhook.core.profiles import Profile
 NAME = "claim"
 WORDS = Words(
     writer="the driver of its claim",
-    attaches_nothing="where a driver moves no interface into the pod",
     look="look at the ResourceClaim's status, and at the log of its driver on the pod's node",
-    look_on_node="at its ResourceClaims (kubectl describe resourceclaims), "
-    "and at their drivers on {node}",
     no_interface=(
         Reason.NO_ADDRESS,
         "the interface of a claim is known where its profile names it, "

@@ -31,13 +31,8 @@ WORDS = Words(
     asked=names.GKE_INTERFACES,
     told=names.GKE_POD_IPS,
     writer="GKE",
-    attaches_nothing="where GKE makes no interface",
     look="look at the Network and its GKENetworkParamSet, "
     "and at the log of anetd on the pod's node",
-    look_on_node="at anetd on {node} (namespace kube-system), "
-    "and at the Network and its GKENetworkParamSet",
-    unwritten="look at the pod's Events, and at anetd on its node: "
-    "kubectl -n kube-system get pods -o wide",
     no_interface=(
         Reason.NO_ADDRESS,
         f"annotation {names.GKE_INTERFACES} asks for no interface whose address GKE tells",
@@ -59,24 +54,18 @@ class InterfaceRef(NamedTuple):
     name: str
     network: str
 
-    def why_unfit(self, listed: list["InterfaceRef"]) -> str:
-        """Say why its address cannot count beside all that are *listed*; else empty."""
-        name, network = self.name, self.network
-        if not network:
-            why = "names a NetworkInterface, whose network is not told in the pod"
-            return f"interface {name[:40]!r} {why}"
-        if not _NETWORK.fullmatch(network):
-            return f"{network[:40]!r} is not the name of a network"
-        asks = f"network {network} asks for interface {name[:40]!r}"
-        if name in names.INTERFACES_OF_EVERY_POD or [each.name for each in listed].count(name) > 1:
-            return f"{asks}, which the pod has already"
-        if not _INTERFACE.fullmatch(name):
-            return f"{asks}, which no node can make"
-        times = [each.network for each in listed].count(network)
-        if times > 1:
-            why = f"{names.GKE_POD_IPS} does not tell which is which"
-            return f"network {network} is asked for {times} times, and {why}"
-        return ""
+    def is_told(self, listed: list["InterfaceRef"]) -> bool:
+        """Tell whether its address can be found beside those of all that are *listed*.
+
+        pod-ips names networks, and neither interfaces nor NetworkInterfaces.
+        """
+        return bool(
+            _NETWORK.fullmatch(self.network)
+            and _INTERFACE.fullmatch(self.name)
+            and self.name not in names.INTERFACES_OF_EVERY_POD
+            and [each.name for each in listed].count(self.name) == 1
+            and [each.network for each in listed].count(self.network) == 1
+        )
 
 
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
@@ -108,12 +97,13 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
             if (None, each.network) == (named.namespace, named.name)
             and named.interface in (None, each.name)
         ]
-    problems = [each.why_unfit(listed) for each in candidates]
-    if "" in problems:
-        chosen = candidates[problems.index("")]
+    chosen = next((each for each in candidates if each.is_told(listed)), None)
+    if chosen is not None:
         network = Attachment(NetworkDefinition("", chosen.network, has_ipam=True), chosen.name)
         return Choice(network, interfaces=interfaces)
-    return Choice(problem=told_once(problems or [problem]), interfaces=interfaces)
+    if candidates:
+        problem = f"{asked} must ask for a network once, by an interface of its own"
+    return Choice(problem=problem, interfaces=interfaces)
 
 
 def _read_interfaces(text: str) -> list[InterfaceRef]:

@@ -17,9 +17,7 @@ MULTUS = Source(
         told=names.NETWORK_STATUS,
         told_before=names.NETWORKS_STATUS,
         writer="Multus",
-        attaches_nothing="where Multus attaches nothing",
         look="look at the network's IPAM and at Multus' log",
-        look_on_node="at Multus and the CNI plugin on {node}, and at the network's IPAM",
     ),
     lambda _pod, _profile, found: Choice(found.rendezvous_network, Reason.NO_IPAM, found.problem),
     secondary_address,
@@ -37,7 +35,6 @@ _SAYS_NONE = "says rendezvous.addressSource: none"
 NONE = Source(
     Words(
         look="restart the job",
-        look_on_node="at the pod on {node}",
         no_interface=(Reason.DISABLED, f"the profile {_SAYS_NONE}"),
     ),
     lambda _pod, profile, _networks: Choice(
@@ -55,7 +52,6 @@ UNKNOWN = Source(
     Words(
         told=names.ADDRESS_SOURCE,
         look="run webhook and controller in the same version",
-        look_on_node="at the versions of webhook and controller",
     ),
     lambda _pod, profile, _networks: Choice(
         problem=f"profile {profile.name} names a source of addresses that is not known here"

@@ -13,22 +13,17 @@ from webhook.core.profiles import Profile
 class Words(NamedTuple):
     """Hold what messages say of a source.
 
-    *look*: where to look for a fault. *look_on_node*: the same, for a pod that has no address at
-    all, with ``{node}``. *asked*: the annotation by which a pod asks for networks. *told*: the
-    annotation that holds its addresses, *told_before*: its former key. *writer*: who writes that
-    one. *attaches_nothing*: what it does for a pod on the node's network. *unwritten*: what to do
-    where *told* is not there; None: what the finding's code says. *no_interface*: why NCCL and Gloo
-    get no interface. *place*: what holds the addresses in place of an annotation.
+    *look*: where to look for a fault. *asked*: the annotation by which a pod asks for networks.
+    *told*: the annotation that holds its addresses, *told_before*: its former key. *writer*: who
+    writes that one. *no_interface*: why NCCL and Gloo get no interface. *place*: what holds the
+    addresses in place of an annotation.
     """
 
     look: str
-    look_on_node: str
     asked: str = ""
     told: str = ""
     told_before: str = ""
     writer: str = "nobody"
-    attaches_nothing: str = "where no network is attached"
-    unwritten: str | None = None
     no_interface: tuple[Reason, str] = (Reason.NO_IPAM, "no network with IPAM is attached")
     place: str = ""
 

@@ -113,8 +113,6 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
             "a driver gives no card to a pod on the node's network (hostNetwork: true); "
             "remove hostNetwork"
         )
-    elif podspec.is_windows(pod):
-        reason, what = Reason.WINDOWS, "it is a Windows pod"
     elif own := _claims_of_the_users(pod, plan):
         reason = Reason.DRA_CLAIM
         what = (

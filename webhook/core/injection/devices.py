@@ -67,7 +67,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         if missing > 0:
             written[resource] = _text(plan, resource, amount, total)
             if held is not None and plan.profile.existing_devices != "add":
-                earlier = _as_written(own, resource, held)
+                earlier = str(_given(own, resource)[0])[:_SHOWN]
                 raised.append(f"{resource} from {earlier} to {written[resource]}")
         elif len(_given(own, resource)) == 1:  # the API server asks for request and limit
             [written[resource]] = _given(own, resource)
@@ -173,11 +173,6 @@ def _text(plan: Plan, resource: str, amount: int, total: int) -> str:
     if total == amount and given is not None and _parse(given) == total:
         return given  # 5120Mi rather than 5368709120
     return str(total)
-
-
-def _as_written(container: Object, resource: str, held: int) -> str:
-    """Return the quantity *held* as the pod's author wrote it: 1Gi rather than 1073741824."""
-    return next(str(one)[:_SHOWN] for one in _given(container, resource) if _parse(one) == held)
 
 
 def _changed(draft: Draft, plan: Plan, written: Object, raised: list[str]) -> list[Decision]:

@@ -1,28 +1,28 @@
 """Point NCCL's and Gloo's sockets at the interface of the job, and judge variables beside it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection.fixed_settings import JUDGED, fixed_setting
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
-from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
 from webhook.core.workloads.launchers import literal_assignments
 
 STEP: Final = Row("environment")
 RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 """Variables by which a job, often one written for another cluster, gives up its devices."""
-_ADDRESS: Final = "MASTER_ADDR"
 _READ_OF_TEXT: Final = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 """Variables that are judged too where a line of the command sets them."""
 _NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_OVER_RDMA: Final = ("^", "all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
+"""What names of UCX's transports over RDMA begin with; or what excludes."""
+_INDEX: Final = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 
 
-def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Name the interface of the job to NCCL and Gloo, and judge the variables of the container.
 
     What the container or the profile says of interfaces stays.
@@ -33,20 +33,16 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     holds = there | {name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text}
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
-        found = [*_name_interface(draft, plan, there, interface)]
+        yield from _name_interface(draft, plan, there, interface)
     elif plan.host_network:
         why = "the pod is on the host network"
-        found = [_no_interface(plan, there, Reason.HOST_NETWORK, why)]
+        yield _no_interface(plan, there, Reason.HOST_NETWORK, why)
     else:
-        found = [_no_interface(plan, there, *plan.source.words.no_interface)]
-    ruled_out = _ruling_out(holds, interface) if interface else {}
-    wrong = [*ruled_out.items(), *_turned_off(plan, holds)]
-    wrong += _fixed(draft, plan, {name: holds[name] for name in holds if name not in ruled_out})
-    for name, why in wrong:
+        yield _no_interface(plan, there, *plan.source.words.no_interface)
+    for name, why in (*_ruling_out(holds, interface), *_turned_off(plan, holds), *_fixed(holds)):
         value = holds[name].get("value") or ""
         message = f"{name} of {_where(plan, name, value, in_text)} {why}"
-        found.append(STEP.warned(plan, Reason.DISAGREES, message))
-    return [*found, *_own_address(plan, in_text)]
+        yield STEP.warned(plan, Reason.DISAGREES, message)
 
 
 def _name_interface(
@@ -67,33 +63,48 @@ def _name_interface(
         yield STEP.kept(Reason.USER_VALUE, f"{who} sets {', '.join(kept)} itself")
 
 
-def _ruling_out(holds: Mapping[str, Object], interface: str) -> dict[str, str]:
-    """Return the variables that keep NCCL or Gloo off the job's interface, and what to do."""
-    found = {}
-    for name, prefix, means in _SOCKETS:
+def _ruling_out(holds: Mapping[str, Object], interface: str) -> Iterator[tuple[str, str]]:
+    """Yield the variables that keep NCCL or Gloo off the job's interface, and what to do."""
+    for name, prefix, means in _SOCKETS if interface else ():
         value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
         if "$(" not in value and not means(value, interface):
             write = f"write {prefix}{interface} or remove it"
-            found[name] = f"rules out the rendezvous network's interface; {write}"
-    return found
+            yield name, f"rules out the rendezvous network's interface; {write}"
 
 
 def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the variables by which NCCL leaves alone the devices that the pod asks for."""
+    """Yield the variables by which NCCL or UCX leaves alone the devices that the pod asks for."""
     fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
     for name in RDMA_SWITCHES if fabric else ():
         if name in holds and disables_rdma(name, holds[name].get("value") or ""):
             yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"
+    transports = podspec.literal(holds.get(names.ENV_UCX_TLS, {})) or ""
+    if fabric and rules_out_rdma(transports):
+        yield names.ENV_UCX_TLS, f"keeps UCX from {fabric}: it would use sockets; remove it"
 
 
-def _fixed(draft: Draft, plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the variables whose fixed value was right elsewhere."""
-    for name, entry in holds.items():
-        value = podspec.literal(entry) if name in JUDGED else None
-        if value is None or "$(" in value:
-            continue
-        if why := fixed_setting(plan, draft.pod, name, value):
-            yield name, why
+def rules_out_rdma(value: str) -> bool:
+    """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA.
+
+    A comma list; a backslash before a name takes it for no alias. A list with ``^`` in front
+    excludes. Source: UCX src/ucp/core/ucp_context.c ucp_config_table,
+    ucp_tl_aliases; ome-projects/ome issue 837.
+    """
+    transports = [name.lstrip("\\") for name in value.split(",")]
+    return "tcp" in transports and not any(name.startswith(_OVER_RDMA) for name in transports)
+
+
+def _fixed(holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
+    """Yield ``NCCL_IB_GID_INDEX`` where it is a number other than the default -1.
+
+    Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source:
+    NCCL issues 718, 890, 1573; src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex,
+    "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which gives the same advice.
+    """
+    name = names.ENV_NCCL_IB_GID_INDEX
+    if name in holds and _INDEX.match(podspec.literal(holds[name]) or ""):
+        differs = "the index of a pod's address differs from pod to pod"
+        yield name, f"is fixed: {differs}, and NCCL finds it itself since 2.21; remove it"
 
 
 def nccl_may_use(value: str, interface: str) -> bool:
@@ -146,17 +157,6 @@ def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str
         return f"the command of container {plan.container_name}"
     is_of_profile = plan.profile.env.get(name) == value
     return f"profile {plan.profile.name}" if is_of_profile else f"container {plan.container_name}"
-
-
-def _own_address(plan: Plan, in_text: Mapping[str, str]) -> Iterator[Decision]:
-    """Say that an address which the command sets is kept, as under env; not rank 0's name."""
-    endpoint = split_endpoint(in_text.get(_ADDRESS, ""))
-    if endpoint is None or is_local(endpoint.host) or plan.training_pod is None:
-        return
-    if not plan.rendezvous or first_label(endpoint.host) != plan.rendezvous.rank_zero:
-        where = f"the command of container {plan.container_name}"
-        message = f"{_ADDRESS} of {where} names {endpoint.host}: the user's own address is kept"
-        yield STEP.skipped(Reason.USER_VALUE, message)
 
 
 def _no_interface(plan: Plan, there: Mapping[str, Object], reason: Reason, why: str) -> Decision:

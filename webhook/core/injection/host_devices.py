@@ -1,6 +1,6 @@
 """Warn of a trap: files of /dev/infiniband mounted from the node, which nothing may open."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final
 
 from webhook.core.draft import Draft
@@ -14,7 +14,7 @@ _FOLDER: Final = "/dev/infiniband"
 _EFA: Final = "vpc.amazonaws.com/efa"
 
 
-def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Change nothing; look at hostPath volumes of the trainer, once its devices are asked for.
 
     A privileged container may open every device; a device plugin allows those that it allots.
@@ -23,30 +23,30 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     Source: https://github.com/aws-samples/aws-do-eks/pull/63
     """
     mounted = {volume.get("name") for volume in volumes(draft.pod) if _is_host_devices(volume)}
-    if not mounted:
-        return [STEP.not_asked(f"the pod mounts no {_FOLDER} of the node")]
     own, who = plan.trainer(draft.pod), f"container {plan.container_name}"
+    fabric = [name for name in plan.fabric_resources if name in limits(own)]
     if not any(mount.get("name") in mounted for mount in mounts(own)):
-        return [STEP.not_asked(f"{who} mounts no {_FOLDER}")]
-    if (own.get("securityContext") or {}).get("privileged"):
+        yield STEP.not_asked(f"{who} mounts no {_FOLDER} of the node")
+    elif (own.get("securityContext") or {}).get("privileged"):
         message = f"{who} is privileged: it may open what {_FOLDER} of the node holds"
-        return [STEP.kept(Reason.PRIVILEGED, message)]
-    if _EFA in (*plan.fabric_resources, *limits(own)):
+        yield STEP.kept(Reason.PRIVILEGED, message)
+    elif _EFA in (*plan.fabric_resources, *limits(own)):
         message = (
             f"{who} mounts {_FOLDER} of the node beside {_EFA}: it may not open all cards that it "
             "sees there, so libfabric drops EFA and NCCL uses TCP; remove the mount: the plugin "
             "brings the devices"
         )
-        return [STEP.warned(plan, Reason.HOST_DEVICES, message)]
-    if fabric := [name for name in plan.fabric_resources if name in limits(own)]:
+        yield STEP.warned(plan, Reason.HOST_DEVICES, message)
+    elif fabric:
         asks = f"{who} asks for {', '.join(fabric)}"
-        return [STEP.already_there(f"{asks}, which allows the devices of {_FOLDER}")]
-    message = (
-        f"{who} mounts {_FOLDER} of the node, but may open nothing there: it is not privileged and "
-        f"asks for no device; name a network with a resource in profile {plan.profile.name}, and "
-        "remove the mount"
-    )
-    return [STEP.warned(plan, Reason.HOST_DEVICES, message)]
+        yield STEP.already_there(f"{asks}, which allows the devices of {_FOLDER}")
+    else:
+        message = (
+            f"{who} mounts {_FOLDER} of the node, but may open nothing there: it is not privileged "
+            "and asks for no device; name a network with a resource in profile "
+            f"{plan.profile.name}, and remove the mount"
+        )
+        yield STEP.warned(plan, Reason.HOST_DEVICES, message)
 
 
 def _is_host_devices(volume: Object) -> bool:

@@ -1,6 +1,6 @@
 """Let the training container lock memory: RDMA memory pins pages beyond any default limit."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from webhook.core import podspec
@@ -13,29 +13,36 @@ STEP: Final = Row("ipc-lock")
 CAPABILITY: Final = "IPC_LOCK"
 
 
-def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Add IPC_LOCK to the training container's capabilities, whatever the profile gives it."""
     profile, who = plan.profile, f"container {plan.container_name}"
     context = plan.trainer(draft.pod).get("securityContext") or {}
     if not profile.ipc_lock:
-        return [STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")]
-    if podspec.is_windows(draft.pod):
-        return [STEP.skipped(Reason.WINDOWS, "a Windows pod has no Linux capabilities")]
+        yield STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")
+        return
     if context.get("privileged"):
         message = f"{who} is privileged, which includes {CAPABILITY}"
-        first = STEP.kept(Reason.PRIVILEGED, message)
+        yield STEP.kept(Reason.PRIVILEGED, message)
     elif CAPABILITY in _listed(context, "drop"):
         message = (
             f"{who} drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop "
             "to use RDMA"
         )
-        return [STEP.warned(plan, Reason.USER_VALUE, message)]
+        yield STEP.warned(plan, Reason.USER_VALUE, message)
+        return
     elif may_lock(context):
-        first = STEP.already_there(f"{who} has {CAPABILITY} already")
+        yield STEP.already_there(f"{who} has {CAPABILITY} already")
     else:
         draft.append(plan.in_trainer("securityContext", "capabilities", "add"), CAPABILITY)
-        first = STEP.added(f"{who} may lock memory")
-    return [first, *_inert(draft, plan, context)]
+        yield STEP.added(f"{who} may lock memory")
+    # KEP-2763: an added capability reaches the bounding set of a non-root process, and no other.
+    limit = "raise the nodes' memlock limit"
+    if is_not_root(context, draft.get("spec", "securityContext") or {}):
+        message = f"{who} runs as non-root, where {CAPABILITY} is inert; run as root or {limit}"
+        yield STEP.warned(plan, Reason.NOT_ROOT, message)
+    if draft.get("spec", "hostUsers") is False:
+        message = f"{who} has hostUsers: false, where {CAPABILITY} is inert; remove it or {limit}"
+        yield STEP.warned(plan, Reason.USER_NAMESPACE, message)
 
 
 def _listed(context: Object, key: str) -> tuple[str, ...]:
@@ -45,21 +52,6 @@ def _listed(context: Object, key: str) -> tuple[str, ...]:
     whatever is there.
     """
     return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
-
-
-def _inert(draft: Draft, plan: Plan, context: Object) -> Iterator[Decision]:
-    """Warn where the process will not hold the capability that its container has.
-
-    Source: KEP-2763 (ambient capabilities): added ones reach the bounding set of a non-root
-    process, not its effective set.
-    """
-    who, limit = f"container {plan.container_name}", "raise the nodes' memlock limit"
-    if is_not_root(context, draft.get("spec", "securityContext") or {}):
-        message = f"{who} runs as non-root, where {CAPABILITY} is inert; run as root or {limit}"
-        yield STEP.warned(plan, Reason.NOT_ROOT, message)
-    if draft.get("spec", "hostUsers") is False:
-        message = f"{who} has hostUsers: false, where {CAPABILITY} is inert; remove it or {limit}"
-        yield STEP.warned(plan, Reason.USER_NAMESPACE, message)
 
 
 def may_lock(context: Object) -> bool:

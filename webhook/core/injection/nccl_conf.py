@@ -27,7 +27,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     Raises Denied where the user's own volume has the name of the one for it.
     """
     training = plan.trainer(draft.pod)
-    why = _why_not(draft, plan, training)
+    why = _why_not(plan, training)
     lines = _lines(plan, training) if why is None else []
     if not lines:
         remove(draft, plan)
@@ -90,12 +90,10 @@ def _is_our_mount(mount: Object) -> bool:
     return mount["name"] == names.NCCL_CONF_VOLUME and path in ours
 
 
-def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
+def _why_not(plan: Plan, training: Object) -> Decision | None:
     profile, who = plan.profile, f"container {plan.container_name}"
     if not profile.nccl_conf:
         return STEP.not_asked(f"profile {profile.name} does not say ncclConf: true")
-    if podspec.is_windows(draft.pod):
-        return STEP.skipped(Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}")
     if profile.rendezvous.wait_image:
         message = (
             f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it "

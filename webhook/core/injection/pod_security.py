@@ -1,5 +1,7 @@
 """Say what a PodSecurity level refuses of a pod, and what of that the injection has added.
 
+Of what a profile may write: host namespaces, procMount and Windows' options are none of a fabric.
+
 Source: kubernetes/pod-security-admission policy/check_*.go.
 """
 
@@ -86,9 +88,8 @@ def refused(pod: Object, level: str) -> Iterator[Refusal]:
     """Yield what the level refuses of a pod."""
     spec = pod.get("spec") or {}
     context = spec.get("securityContext") or {}
-    of_pod = [key for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
     sysctls = [each.get("name") for each in context.get("sysctls") or ()]
-    of_pod += [f"sysctl {name}" for name in sysctls if name not in _SYSCTLS.split()]
+    of_pod = [f"sysctl {name}" for name in sysctls if name not in _SYSCTLS.split()]
     for what in (*of_pod, *_of_context(context, level)):
         yield Refusal(what, "pod")
     for volume in podspec.volumes(pod):
@@ -110,8 +111,6 @@ def _of_container(container: Object, above: Object, level: str) -> Iterator[str]
             yield f"capability {capability}"
     if own.get("privileged"):
         yield "privileged"
-    if own.get("procMount") not in (None, "Default"):
-        yield "procMount"
     if any(port.get("hostPort") for port in container.get("ports") or ()):
         yield "hostPort"
     if level == "restricted":
@@ -128,8 +127,6 @@ def _of_container(container: Object, above: Object, level: str) -> Iterator[str]
 
 def _of_context(context: Object, level: str) -> Iterator[str]:
     """Yield what is refused alike of a pod's and of a container's securityContext."""
-    if (context.get("windowsOptions") or {}).get("hostProcess"):
-        yield "hostProcess"
     for key in ("seccompProfile", "appArmorProfile"):
         if (context.get(key) or {}).get("type") == "Unconfined":
             yield f"{key} Unconfined"

@@ -40,33 +40,27 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if left := {*interfaces, *_published(own)}:
         env = {name: each for name, each in container.get("env", {}).items() if name not in left}
         container = {**container, "env": Keyed(env)}
-    contexts = container.get(_CONTEXT), spec.get(_CONTEXT)
-    is_windows = podspec.is_windows(draft.pod)
-    if is_windows:
-        container, spec = _without_context(container), _without_context(spec)
     if own_context := container.get(_CONTEXT):
         container = merge.bear(container, _contrary(own_context, own, draft.pod))
     if pod_context := spec.get(_CONTEXT):
         spec = merge.bear(spec, _contrary_to_containers(pod_context, draft.pod))
     merge.into(own, container, plan.in_trainer())
     merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
-    if is_windows and (has_volumes or any(contexts)):
-        message = "a Windows pod has no paths, security contexts and sidecars as the profile's"
-        yield STEP.skipped(Reason.WINDOWS, message)
-    elif has_volumes and not is_windows:
+    if has_volumes:
         yield from _merge_volumes(merge, plan)
     for name in interfaces:
-        yield _interface_left_out(plan, name)
+        message = (
+            f"{name}={profile.env[name]} of profile {profile.name} is left out: it names an "
+            "interface of the pod network, and the pod uses the node's; set it in the pod if the "
+            "node has it too"
+        )
+        yield STEP.warned(plan, Reason.HOST_NETWORK, message)
     if merge.added:
         yield STEP.added(f"the pod gets {_listed(merge.added)} of profile {profile.name}")
     elif not merge.own:
         yield STEP.already_there(f"the pod has all that profile {profile.name} gives already")
     if merge.own:
         yield STEP.kept(Reason.USER_VALUE, f"the pod's own stay: {_listed(merge.own)}")
-
-
-def _without_context(wanted: Object) -> Object:
-    return {key: value for key, value in wanted.items() if key != _CONTEXT}
 
 
 @dataclass
@@ -235,15 +229,6 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
     ]
 
 
-def _interface_left_out(plan: Plan, name: str) -> Decision:
-    message = (
-        f"{name}={plan.profile.env[name]} of profile {plan.profile.name} is left out: it names an "
-        "interface of the pod network, and the pod uses the node's; set it in the pod if the node "
-        "has it too"
-    )
-    return STEP.warned(plan, Reason.HOST_NETWORK, message)
-
-
 def _published(own: Object) -> list[str]:
     """Return the variables to which other steps have given something of the pod's own."""
     every = filter(podspec.is_published, podspec.env(own))
@@ -320,21 +305,18 @@ def _runs_image_of(container: Object, sidecar: Object) -> bool:
     something where the sidecar does, too.
     """
     theirs, ours = _repository(container.get("image") or ""), _repository(sidecar["image"])
-    if theirs[-1:] != ours[-1:]:
-        return False
     places = [
         {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(each)}
         for each in (container, sidecar)
     ]
-    return theirs[-2:] == ours[-2:] or not places[0].isdisjoint(places[1])
+    is_alike = theirs == ours or not places[0].isdisjoint(places[1])
+    return theirs[-1] == ours[-1] and is_alike
 
 
 def _repository(image: str) -> list[str]:
-    """Return the path of an image's repository, ``["team", "one"]``."""
-    folder, slash, last = image.partition("@")[0].rpartition("/")
-    first, *rest = f"{folder}{slash}{last.partition(':')[0]}".split("/")
-    is_registry = bool(rest) and (first == "localhost" or "." in first or ":" in first)
-    return rest if is_registry else [first, *rest]
+    """Return the last two parts of an image's path without its version, ``["team", "one"]``."""
+    *folders, last = image.partition("@")[0].split("/")
+    return [*folders[-1:], last.partition(":")[0]]
 
 
 def _name(path: Path) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import copies, device_variables, wait
+from webhook.core.injection import copies, pod_variables, wait
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
@@ -80,7 +80,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     needs: tuple[str, ...] = (f"master-addr{own}",) if uses_master else ()
     if _takes_local_address(draft, plan, rendezvous, uses_master=uses_master):
         needs += ("local-addr:own",)
-    awaited = (*needs, *device_variables.needs(draft, plan))
+    awaited = (*needs, *pod_variables.needs(draft, plan))
     if awaited:
         wait.ensure(draft, plan, tuple(dict.fromkeys(awaited)))
     return _decisions(plan, rendezvous, needs, kept, changed=draft.edits > before)

@@ -23,25 +23,15 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if not settings.enabled:
         message = f"profile {plan.profile.name} has sharedMemory.enabled: false"
         return [STEP.skipped(Reason.DISABLED, message)]
-    found = [
-        str(mount.get("name"))
-        for mount in podspec.mounts(plan.trainer(draft.pod))
-        if podspec.normalized_mount_path(mount["mountPath"]) == path
-    ]
-    if found:
-        named = ", ".join(found)
-        decision = STEP.already_there(f"{who} has volume {named} at {path}")
-        if len(found) == 1:
-            return [decision, *_oversized(draft, plan, found[0])]
-        message = f"{who} mounts {path} {len(found)} times ({named}); keep one of the mounts"
-        return [decision, STEP.warned(plan, Reason.INVALID_POD, message)]
+    for mount in podspec.mounts(plan.trainer(draft.pod)):
+        if podspec.normalized_mount_path(mount["mountPath"]) == path:
+            found = STEP.already_there(f"{who} has volume {mount['name']} at {path}")
+            return [found, *_oversized(draft, plan, mount["name"])]
     if draft.get("spec", "hostIPC"):
         message = (
             f"the pod has hostIPC: true and so the node's own {path}, which a mount would hide"
         )
         return [STEP.skipped(Reason.HOST_IPC, message)]
-    if podspec.is_windows(draft.pod):
-        return [STEP.skipped(Reason.WINDOWS, f"a Windows pod has no {path}")]
     name = names.SHM_VOLUME
     there = podspec.volume_named(draft.pod, name)
     if there is None:

@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterable
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, raise_first
 from webhook.core.injection import (
-    address_variables,
     claims,
-    device_variables,
     devices,
     environment,
     host_devices,
@@ -17,6 +15,7 @@ from webhook.core.injection import (
     networks,
     node_selector,
     own_keys,
+    pod_variables,
     profile,
     rendezvous,
     shared_memory,
@@ -28,8 +27,7 @@ STEPS: tuple[Callable[[Draft, Plan], Iterable[Decision]], ...] = (
     networks.inject,
     devices.inject,
     claims.inject,
-    device_variables.inject,
-    address_variables.inject,
+    pod_variables.inject,
     rendezvous.inject,
     profile.inject,  # its variables may refer to those of the rendezvous
     ipc_lock.inject,

@@ -44,22 +44,16 @@ _TOLD_IN: Final = "network-status"
 _COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, without a shell."""
-_MARK: Final = " # devices\n"
 _NEEDS_AT: Final = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 
 @cache
-def script(name: str = "wait.sh", *, devices: bool = False) -> str:
-    """Return a shell script of this folder, without its comments.
-
-    *devices*: with the lines for device names, which end in a mark.
-    """
+def script(name: str = "wait.sh") -> str:
+    """Return a shell script of this folder, without its comments."""
     text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
-    lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#")]
-    return "".join(
-        line.replace(_MARK, "\n") for line in lines if devices or not line.endswith(_MARK)
-    )
+    lines = text.splitlines(keepends=True)
+    return "".join([line for line in lines if not line.lstrip().startswith("#")])
 
 
 def field_entry(variable: str, file: str) -> Object:
@@ -238,11 +232,10 @@ def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: 
 def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
     """Return script and needs; *told_in*: the annotation at which a person is to look."""
     text = script("nccl_conf.sh") if nccl_conf else ""
-    if needs:
-        waiting = script(devices=any(path in needs for path in DEVICE_FILES))
-        if " " in told_in:  # a place that is no annotation
-            waiting = waiting.replace(f"that pod's {_TOLD_IN} annotation", told_in)
-        text += waiting.replace(_TOLD_IN, told_in)
+    waiting = script() if needs else ""
+    if " " in told_in:  # a place that is no annotation
+        waiting = waiting.replace(f"that pod's {_TOLD_IN} annotation", told_in)
+    text += waiting.replace(_TOLD_IN, told_in)
     return ["sh", "-c", text, names.WAIT_CONTAINER, *needs]
 
 

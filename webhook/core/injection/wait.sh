@@ -1,5 +1,5 @@
 # Wait until each FILE or FILE:own in "$@" holds an address; an :own address counts only once it is on an interface here.
-# Files nccl-ib-hca and ucx-net-devices hold device names; a line that ends in "# devices" stands only in the script of a pod with these.
+# Files nccl-ib-hca and ucx-net-devices hold device names.
 # POSIX sh; runs no other program than sleep. Exit status 75: the time is up, or file wait-ends says why no address will come.
 set -f
 dir=${FABRIC_INJECTOR_DIR:-/etc/fabric-injector} net=${FABRIC_INJECTOR_PROC_NET:-/proc/net}
@@ -80,9 +80,6 @@ hold_back() {
     [ -z "$cause" ] || give_up "$cause"
     now
     if [ $((seconds - start)) -ge "$limit" ]; then
-      text="annotation fabric-injector.io/$lack, the names of this pod's RDMA devices, $why after $limit s. Look at this pod's" # devices
-      text="$text annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector controller." # devices
-      case $lack in nccl-ib-hca | ucx-net-devices) give_up "$text" ;; esac # devices
       text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
       give_up "$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
     fi

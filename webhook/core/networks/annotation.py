@@ -1,37 +1,23 @@
 """Read and extend the value of ``k8s.v1.cni.cncf.io/networks`` as Multus understands it.
 
-What Multus refuses is refused here where a user may have written it: the pod would hang else.
+A value whose networks cannot be told is refused. Whatever else Multus refuses of it, such as a
+hardware address, stands in the pod's Events.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from typing import Any, Final, NamedTuple
 
-from webhook.core.value_types import LIST, OBJECT, STRING, type_name
+from webhook.core.value_types import OBJECT, STRING, type_name
 
 MOST_ELEMENTS: Final = 256
 """Networks of one pod; the largest public manifest names 32."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
-_SPACE: Final = re.compile(r"\s", re.ASCII)
-LONGEST_INTERFACE: Final = 15
 _JSON_SIGNS: Final = re.compile(r'[\[{"]')
 _SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
-_TEXTS: Final = ("name", "namespace", "interface", "interfaceRequest", "deviceID")
-_MACS: Final = ("mac", "infiniband-guid")
-_MAC: Final = re.compile(
-    r"[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}|(?:[0-9a-f]{2}\1){14})?"
-    r"[0-9a-f]{2}"
-    r"|[0-9a-f]{4}\.[0-9a-f]{4}\.(?:[0-9a-f]{4}\.|(?:[0-9a-f]{4}\.){7})?[0-9a-f]{4}"
-    r"|[0-9a-f]{12}(?:[0-9a-f]{4}|[0-9a-f]{28})?",
-    re.IGNORECASE | re.ASCII,
-)
-"""6, 8 or 20 octets: ``02:00:5e:10:00:01``, with ``-``, ``0200.5e10.0001`` or bare.
-Source: Go 1.26 net.ParseMAC (older releases refuse the bare form)."""
-_IP: Final = re.compile(r"[0-9A-Fa-f:.]+(?:/[0-9]+)?")
-"""Without zone and netmask, which Python reads and Go does not."""
+_TEXTS: Final = ("name", "namespace", "interface", "interfaceRequest")
 
 
 class TooMuch(ValueError):
@@ -40,16 +26,11 @@ class TooMuch(ValueError):
 
 @dataclass(slots=True)
 class NetworkElement:
-    """Name one attachment that a pod asks for.
-
-    *interface*: the name it asks for; None: Multus counts. *gateways*: default routes that it asks
-    for, IPv4 and IPv6.
-    """
+    """Name one attachment that a pod asks for; *interface* None: Multus counts."""
 
     namespace: str
     name: str
     interface: str | None = None
-    gateways: tuple[int, int] = (0, 0)
 
 
 class NetworksAnnotation(NamedTuple):
@@ -135,9 +116,6 @@ def _read_item(item: str, default_namespace: str) -> NetworkElement:
                 f"{_shown(part)}{where} may hold only a-z, 0-9 and '-', with a letter or digit at "
                 f"both ends{hint}"
             )
-    if len(interface.encode()) > LONGEST_INTERFACE or _SPACE.search(interface):
-        limits = f"may have no space and at most {LONGEST_INTERFACE} bytes"
-        raise ValueError(f"interface {_shown(interface)} of {_shown(item)} {limits}")
     return NetworkElement(namespace or default_namespace, name, interface or None)
 
 
@@ -162,54 +140,18 @@ def _read_object(element: Any, default_namespace: str) -> NetworkElement:
     if not isinstance(element, dict):
         raise ValueError(f"{type_name(element)} in place of {OBJECT}")
     members = {key.lower(): value for key, value in element.items() if value is not None}
-    texts = {field: _text(field, members.get(field.lower(), "")) for field in (*_TEXTS, *_MACS)}
-    for field in _MACS:
-        if texts[field] and not _MAC.fullmatch(texts[field]):
-            example = "is not a hardware address, as 02:00:5e:10:00:01"
-            raise ValueError(f"{field} {_shown(texts[field])} {example}")
-    for ip in _list("ips", members):
-        if _parse_ip(ip) is None:
-            prefixed = "address with prefix length, as 10.0.0.7/24"
-            wanted = prefixed if "/" in ip else "IP address"
-            raise ValueError(f"ips: {_shown(ip)} is not an {wanted}")
+    texts = {field: _text(field, members.get(field.lower(), "")) for field in _TEXTS}
     return NetworkElement(
         texts["namespace"] or default_namespace,
         texts["name"],
         texts["interface"] or texts["interfaceRequest"] or None,
-        _count_gateways(_list("default-route", members)),
     )
 
 
-def _text(field: str, value: object, verb: str = "is") -> str:
+def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{field} {verb} {type_name(value)}, not {STRING}")
+        raise ValueError(f"{field} is {type_name(value)}, not {STRING}")
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-
-
-def _list(field: str, members: Mapping[str, Any]) -> list[str]:
-    value = members.get(field, [])
-    if not isinstance(value, list):
-        raise ValueError(f"{field} is {type_name(value)}, not {LIST}")
-    return ["" if item is None else _text(field, item, "holds") for item in value]
-
-
-def _count_gateways(gateways: list[str]) -> tuple[int, int]:
-    """Count IPv4 and IPv6; an empty text counts as IPv6, as Multus counts it."""
-    ipv4 = 0
-    for text in gateways:
-        ip = _parse_ip(text)
-        if text and (ip is None or "/" in text):
-            raise ValueError(f"default-route: {_shown(text)} is not an IP address")
-        ipv4 += isinstance(ip, IPv4Interface) or (ip is not None and ip.ipv4_mapped is not None)
-    return ipv4, len(gateways) - ipv4
-
-
-def _parse_ip(text: str) -> IPv4Interface | IPv6Interface | None:
-    """Read an address, with a prefix length or without. Source: Go net.ParseIP, net.ParseCIDR."""
-    try:
-        return ip_interface(text) if _IP.fullmatch(text) else None
-    except ValueError:
-        return None
 
 
 def _shown(text: str) -> str:

@@ -4,12 +4,12 @@ Also on which of them the ranks of its job meet.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from webhook.core import names, podspec
-from webhook.core.errors import Denied, Unavailable, raise_first
+from webhook.core.errors import Denied
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import (
     NetworkElement,
@@ -27,7 +27,6 @@ Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 _MULTUS_NAMESPACE: Final = "kube-system"
 """Namespace of a default network that names none.
 Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
-_MOST_FAULTS: Final = 5
 _POSSIBLE: Final = re.compile(
     r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
 )
@@ -94,16 +93,15 @@ def resolve_networks(
     own = networks.read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name)
     kept = len(own.elements)
     source = f"annotation {names.NETWORKS}: element"
-    definitions = networks.find_all(
-        (element, f"{source} {number}") for number, element in enumerate(own.elements, 1)
-    )
+    definitions = [
+        networks.find(element, f"{source} {number}")
+        for number, element in enumerate(own.elements, 1)
+    ]
     automatic = map("net{}".format, range(1, multus.default_networks + 1))
     reserved = [(default[0].interface if default else None) or "eth0", *automatic]
     merged = merge_networks(own.elements, profile, namespace_name, reserved, pod_name)
-    replaced = [default[0]] if default and merged.elements else []
-    networks.check_gateways([*replaced, *own.elements])
     added = merged.elements[kept:]
-    definitions += networks.find_all((element, f"profile {profile.name}") for element in added)
+    definitions += [networks.find(element, f"profile {profile.name}") for element in added]
     served = {index: profile.networks[number] for number, index in merged.places.items()}
     attachments = [
         Attachment(
@@ -162,31 +160,9 @@ class _Networks:
             advice = "name exactly one, or remove the annotation"
             message = f"{source} names {len(elements)} networks; {advice}"
             raise self.denied(Reason.BAD_NETWORKS, message)
-        return elements[0], self._find(elements[0], source, isolated=False)
+        return elements[0], self.find(elements[0], source, isolated=False)
 
-    def find_all(self, wanted: Iterable[tuple[NetworkElement, str]]) -> list[NetworkDefinition]:
-        """Return the definition of each element; *wanted* tells where each is written.
-
-        Raises Denied for the first fault, with a few others: each that is absent costs a request to
-        the API server.
-        """
-        found: list[NetworkDefinition] = []
-        faults: list[Denied] = []
-        for element, source in wanted:
-            try:
-                found.append(self._find(element, source))
-            except Denied as denied:
-                faults.append(denied)
-            except Unavailable:
-                if not faults:
-                    raise
-                break
-            if len(faults) == _MOST_FAULTS:
-                break
-        raise_first(faults)
-        return found
-
-    def _find(
+    def find(
         self, element: NetworkElement, source: str, *, isolated: bool = True
     ) -> NetworkDefinition:
         """Return the definition of *element*; *source* tells in a denial where it is written.
@@ -211,20 +187,6 @@ class _Networks:
             raise self.denied(Reason.BAD_RESOURCE, f"{named}, {why}")
         keys = multus.resource_name_keys
         return found if keys == (names.RESOURCE_NAME,) else with_resource_name_keys(found, keys)
-
-    def check_gateways(self, elements: Sequence[NetworkElement]) -> None:
-        """Deny two default routes of one family.
-
-        Source: multus-cni pkg/types/conf.go CheckGatewayConfig.
-        """
-        for family, version in enumerate(("IPv4", "IPv6")):
-            total = sum([element.gateways[family] for element in elements])
-            if total > 1:
-                message = (
-                    f"annotation {names.NETWORKS}: default-route holds {total} {version} gateways "
-                    "in all, and Multus takes one; remove the others"
-                )
-                raise self.denied(Reason.BAD_NETWORKS, message)
 
     def resources(
         self, definition: NetworkDefinition, entry: ProfileNetwork | None

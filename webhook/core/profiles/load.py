@@ -15,12 +15,12 @@ from webhook.core import names
 from webhook.core.errors import Problem, ProfilesError
 from webhook.core.model import Object
 from webhook.core.printable import quoted
-from webhook.core.profiles.messages import explain
 from webhook.core.profiles.objects import (
     API_VERSIONS,
     PROFILE_KIND,
     SETTINGS_API_VERSION,
     SETTINGS_KIND,
+    Fault,
 )
 from webhook.core.profiles.profile import (
     ClusterSettings,
@@ -31,10 +31,10 @@ from webhook.core.profiles.profile import (
     same_pod_labels,
 )
 from webhook.core.profiles.slips import one_of, unknown_field
-from webhook.core.profiles.template import Fault, Templates, check_templates
+from webhook.core.profiles.template import Templates
 from webhook.core.qualified_name import is_dns_subdomain
-from webhook.core.value_types import learn, type_name
-from webhook.core.yaml_reader import Marks, YamlFault, decode, format_path, read_documents
+from webhook.core.value_types import explain, format_path, learn, type_name
+from webhook.core.yaml_reader import Marks, YamlFault, decode, read_documents
 
 REVISION_LENGTH: Final = 12
 LONGEST_NAME: Final = 63
@@ -163,7 +163,7 @@ def parse_object(value: Any) -> Profile | ClusterSettings:
         try:
             return convert(without_nulls(written), ClusterSettings)
         except ValidationError as error:
-            raise explain(error, written, ClusterSettings) from None
+            raise Fault(*explain(error)) from None
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
@@ -204,19 +204,19 @@ def _read_spec(name: str, spec: Any) -> Profile:
     if spec is not None and not isinstance(spec, dict):
         raise Fault(("spec",), f"found {type_name(spec)}; write an object of fields")
     written = without_nulls(spec or {})
-    kind: Any = ProfileSpec
     try:
-        known = convert(written, ProfileSpec, dec_hook=lambda own, value: own.read(value))
-        kind = Templates
-        check_templates(written)
-        revision = _revision(spec)
+        known = convert(written, ProfileSpec, dec_hook=_read)
+        convert(written, Templates, dec_hook=_read)
     except ValidationError as error:
-        fault = explain(error, written, kind)
-        raise Fault(("spec", *fault.location), str(fault)) from None
-    except Fault as fault:
-        raise Fault(("spec", *fault.location), str(fault)) from None
+        location, problem = explain(error)
+        raise Fault(("spec", *location), problem) from None
+    revision = _revision(spec)
     given = {field: getattr(known, field) for field in ProfileSpec.__struct_fields__}
     return Profile(name=name, revision=revision, **given)
+
+
+def _read(kind: Any, written: Any) -> Any:
+    return kind.read(written)
 
 
 def _check_pod_labels(name: str, profiles: Collection[Profile]) -> None:
@@ -234,7 +234,7 @@ def _revision(content: Any) -> str:
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Fault((), "holds half of a pair of surrogates; write the whole sign") from None
+        raise Fault(("spec",), "holds half of a pair of surrogates; write the whole sign") from None
     return sha256(text.encode()).hexdigest()[:REVISION_LENGTH]
 
 

@@ -67,8 +67,7 @@ def about_address(member: Member, node: str, seconds: float) -> Complaint:
     return Complaint(
         NO_ADDRESS,
         f"the pod has been on node {node} for {seconds:.0f} s and {words.told_at} {told}; job "
-        f"{member.job} waits for its address: look at the pod's sandbox Events, "
-        f"{words.look_on_node.format(node=node)}",
+        f"{member.job} waits for its address: look at the pod's sandbox Events, then {words.look}",
     )
 
 

@@ -144,7 +144,7 @@ class Survey:
         if may_meet and name and not member.fails_without_rank_zero:
             told = f"{who}, {UNPUBLISHED}: {_by_name(name)}"
             return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
-        why, then = _why_not_injected(zero, member.created, member.source)
+        why, then = _why_not_injected(zero, member.created)
         cause = f"{who}, {why}, and {UNPUBLISHED}: {then}"
         return Ruling(Fate(cause), Complaint("RankZeroNotInjected", cause))
 
@@ -194,7 +194,7 @@ def _about_missing(member: Member, name: str) -> Ruling:
     return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
 
 
-def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[str, str]:
+def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
     """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
 
     *since*: when an injected pod of its job was created. One that was denied does not exist.
@@ -203,16 +203,13 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
     if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
         return f"carries {opted_out}", "give all pods of the job that label, or none"
     if podspec.is_host_network(rank_zero):
-        why = f"uses the node's network, {source.words.attaches_nothing}"
-        then = f"take hostNetwork off it, or give all pods of the job the {opted_out}"
-        return why, f"{then}, then restart the job"
-    if names.STATUS in podspec.annotations(rank_zero):
+        why, then = "uses the node's network", "take hostNetwork off it"
+    elif names.STATUS in podspec.annotations(rank_zero):
         why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
-        then = "give it the profile and the network of the job's other pods, then restart the job"
-        return why, then
-    if not isinstance(recognise(rank_zero), TrainingPod):
-        then = (
-            f"give it the {names.PROFILE} of the job's other pods, or all of them the {opted_out}"
-        )
-        return "is left alone, since nothing tells that it trains", f"{then}, then restart the job"
-    return why_uncalled(str(rank_zero["metadata"].get("creationTimestamp") or ""), since)
+        then = "give it the profile and the network of the job's other pods"
+    elif not isinstance(recognise(rank_zero), TrainingPod):
+        why = "is left alone, since nothing tells that it trains"
+        then = f"give it the {names.PROFILE} of the job's other pods"
+    else:
+        return why_uncalled(str(rank_zero["metadata"].get("creationTimestamp") or ""), since)
+    return why, f"{then}, or give all pods of the job the {opted_out}; then restart the job"

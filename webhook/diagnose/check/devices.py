@@ -1,30 +1,31 @@
-"""Look for nodes that offer what the profiles request."""
+"""Look for nodes that offer what the profiles request, and quotas that leave room for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from webhook.core.cluster.demand import Demand
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer, judge_supply
+from webhook.core.model import Object
 from webhook.core.profiles import ProfileQuantity
-from webhook.core.quantity import format_quantity
+from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.diagnose.check.needs import demands, known_profiles
 from webhook.diagnose.common import DRIVER_SILENT, SHORTAGES
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
+from webhook.kube.catalogue import RESOURCE_QUOTAS
 
 NODES_UNUSABLE = Code(
-    "nodes-unusable",
-    "devices",
+    "devices/nodes-unusable",
     "The nodes that offer the resource are not ready, or are cordoned.",
     "look at kubectl get nodes; pods stay Pending until one is ready and schedulable",
 )
 NODES_SMALLER = Code(
-    "nodes-smaller",
-    "devices",
+    "devices/nodes-smaller",
     "Nodes offer fewer devices than the profile gives to pods there: those stay Pending.",
     "correct byNodeType or otherwise in the profile, or give these nodes the devices they lack",
 )
@@ -100,3 +101,47 @@ def _lacks(node: NodeOffer, quantity: ProfileQuantity) -> str:
     if quantity.otherwise and 0 < offered < quantity.otherwise[0]:
         return f"{has}: otherwise gives {quantity.otherwise[0]} to pods that name no type"
     return ""
+
+
+QUOTA_TOO_SMALL = Code(
+    "quotas/quota-too-small",
+    "The ResourceQuota leaves no room for the devices that a training pod gets.",
+    "raise the ResourceQuota, or end other pods that it counts",
+)
+
+
+class Quota(NamedTuple):
+    """Hold what is kept of a ResourceQuota."""
+
+    namespace: str
+    name: str
+    hard: Mapping[str, str]
+    used: Mapping[str, str]
+
+
+def read_quota(obj: Object) -> Quota:
+    """Keep name, hard limits and what is used."""
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    hard = status.get("hard") or (obj.get("spec") or {}).get("hard") or {}
+    return Quota(metadata.get("namespace") or "", metadata["name"], hard, status.get("used") or {})
+
+
+def check_quotas(snapshot: Snapshot) -> Iterator[Finding]:
+    """Name the quotas of labelled namespaces that refuse every pod of a profile, or the next."""
+    asked = demands(snapshot)
+    for quota in snapshot.list_all(RESOURCE_QUOTAS, read_quota, snapshot.namespace, partly=True):
+        taken = [demand.resources for demand in asked if quota.namespace in demand.namespaces]
+        for resource, number in (item for each in taken for item in each.items()):
+            amount = Fraction(number)
+            key = f"requests.{resource}"
+            if "/" not in resource or key not in quota.hard:
+                continue
+            hard, used = (stored_quantity(each.get(key)) for each in (quota.hard, quota.used))
+            limit = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used"
+            message = f"{limit}, and a pod takes {format_quantity(amount)}"
+            subject = f"ResourceQuota {quota.namespace}/{quota.name}"
+            if hard < amount:
+                message = f"{message}: every training pod is refused"
+                yield QUOTA_TOO_SMALL.fail(subject, message, f"raise {key}")
+            elif hard - used < amount:
+                yield QUOTA_TOO_SMALL.warn(subject, f"{message}: the next pod is refused")

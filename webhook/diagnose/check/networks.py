@@ -1,4 +1,4 @@
-"""Look for the networks of the profiles, in each namespace that they are to be found from."""
+"""Look for Multus, and for the networks of the profiles where they are to be found."""
 
 from __future__ import annotations
 
@@ -7,35 +7,43 @@ from collections.abc import Iterator, Mapping, Sequence
 from webhook.core.addresses import DEFAULT, choose_alone, source_named
 from webhook.core.cluster.demand import NOWHERE, wanted
 from webhook.core.cluster.networks import NetworkFault, NetworkLook, Obstacle, look_at_network
+from webhook.core.model import Object
 from webhook.core.networks import Attachment
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Profile, Profiles
 from webhook.diagnose.check.needs import definitions, known_profiles, knows_networks, users
 from webhook.diagnose.common import NETWORK_MISSING
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import listed
+from webhook.diagnose.wording import counted, listed
+from webhook.kube.catalogue import DAEMON_SETS
 
+MULTUS_MISSING = Code(
+    "multus/multus-missing",
+    "Multus is not installed, so pods get no second network.",
+    "install Multus, and see that it runs on every node with a fabric",
+)
+MULTUS_NOT_READY = Code(
+    "multus/multus-not-ready",
+    "Pods of Multus are not ready, so pods on their nodes get no second network.",
+    "look at the pods of its DaemonSet",
+)
 NETWORK_ISOLATED = Code(
-    "network-isolated",
-    "networks",
+    "networks/network-isolated",
     "The network is in another namespace than the pods, and Multus isolates namespaces.",
     "move it to one of multus.globalNamespaces or to the pods' own namespace",
 )
 NETWORK_UNUSABLE = Code(
-    "network-unusable",
-    "networks",
+    "networks/network-unusable",
     "Pods of the profile cannot be attached to the network.",
     "correct the profile, or the network",
 )
 NETWORK_WITHOUT_DEVICE = Code(
-    "network-without-device",
-    "networks",
+    "networks/network-without-device",
     "Neither the network nor the profile names a device: pods get an interface without RDMA.",
     "write resource: beside the network in the profile, unless the network is only for IP",
 )
 NETWORK_WITHOUT_ADDRESSES = Code(
-    "network-without-addresses",
-    "networks",
+    "networks/network-without-addresses",
     "The network gives no addresses, so the ranks meet on the pod network.",
     "give the network's configuration an ipam, or write rendezvous: {enabled: false}",
 )
@@ -120,3 +128,54 @@ def check_sources(snapshot: Snapshot) -> Iterator[Finding]:
             writer = source_named(profile.rendezvous.address_source).words.writer
             where = f"{network.interface} of network {network.key}, which {writer} makes"
             yield ok("networks", subject, f"its ranks meet on {where}")
+
+
+# Multus
+
+
+def read_multus(obj: Object) -> tuple[str, int, int] | None:
+    """Return title, pods wanted and pods ready of a DaemonSet; None for one that is not Multus."""
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    pod = ((obj.get("spec") or {}).get("template") or {}).get("spec") or {}
+    if not any(map(_is_multus, pod.get("containers") or ())):
+        return None
+    title = f"DaemonSet {metadata.get('namespace') or ''}/{metadata['name']}"
+    wanted, ready = (status.get(key) or 0 for key in ("desiredNumberScheduled", "numberReady"))
+    return title, wanted, ready
+
+
+def _is_multus(container: Object) -> bool:
+    """Tell by the container's name, which OpenShift has too, or by its image."""
+    image = str(container.get("image") or "").rpartition("/")[2].partition("@")[0].partition(":")[0]
+    is_named = container.get("name") == "kube-multus"
+    return is_named or image == "multus" or image.endswith("multus-cni")
+
+
+def check_multus(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say whether Multus runs where a profile needs it, by a DaemonSet."""
+    profiles = known_profiles(snapshot)
+    asking = [each.name for each in profiles.profiles.values() if each.networks]
+    if not knows_networks(snapshot):
+        message = "is not installed: it has no NetworkAttachmentDefinitions"
+        if asking:
+            whose = f"{counted(len(asking), 'profile')} ({listed(asking)})"
+            yield MULTUS_MISSING.fail("Multus", f"{message}, which {whose} need")
+        elif not is_unused(profiles):
+            yield MULTUS_MISSING.warn("Multus", message)
+        return
+    found = snapshot.list_all(DAEMON_SETS, read_multus, partly=True)
+    if not found and not is_unused(profiles):
+        yield MULTUS_MISSING.warn("Multus", "no DaemonSet of it was found")
+    for title, number, ready in found:
+        message = f"is Multus, ready on {ready} of {counted(number, 'node')}"
+        is_ready = ready >= number > 0
+        yield ok("multus", title, message) if is_ready else MULTUS_NOT_READY.warn(title, message)
+
+
+def is_unused(profiles: Profiles) -> bool:
+    """Tell whether there are profiles, and Multus attaches a network for none of them."""
+    known = profiles.profiles.values()
+    return bool(known) and not any(
+        each.networks or (each.rendezvous.enabled and each.rendezvous.address_source == DEFAULT)
+        for each in known
+    )

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
+from webhook.diagnose.common import LEASE_STALE, judge_lease
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
-from webhook.diagnose.explain.observation import Observation, fail, observe, ok
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
+from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted, duration
 
 CONTROLLER_SILENT = Code(
-    "controller-silent",
-    "controller",
+    "controller/controller-silent",
     "The controller has not told members of the job what it should have told them by now.",
     "look at the controller's pods and its log",
 )
 ADDRESS_FORMER = Code(
-    "address-former",
-    "addresses",
+    "addresses/address-former",
     "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
     "restart these members: delete the pods, or restart the job",
 )
 ADDRESS_OUTDATED = Code(
-    "address-outdated",
-    "addresses",
+    "addresses/address-outdated",
     "The pod holds an address that rank 0 does not have.",
     "see the findings of the controller, which publishes the new one",
 )
@@ -43,7 +38,7 @@ _MOST_NAMED = 64
 _PORTS = ("PET_MASTER_PORT", "MASTER_PORT")
 
 
-def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at what the controller has published to each job, and at the controller."""
     lacking = 0
     for members in job.members.values():
@@ -55,7 +50,7 @@ def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
         yield from _controller(snapshot, lacking)
 
 
-def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Observation]:
+def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Finding]:
     """Look at the controller, which has published too little to so many pods."""
     namespace, title = snapshot.lease_key[0], f"Lease {'/'.join(snapshot.lease_key)}"
     whom = counted(lacking, "pod")
@@ -63,24 +58,24 @@ def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Observation]:
     if snapshot.lease is None:
         if lacking:
             message = f"nobody has published rank 0's address to {whom} of this job"
-            yield fail(CONTROLLER_SILENT, title, message, action)
+            yield CONTROLLER_SILENT.fail(title, message, action)
         return
     state = judge_lease(snapshot.lease, snapshot.now)
     if not state.leads:
         follows = f"{whom} of this job get no address" if lacking else "no new address is published"
         message = f"{state.message}: {follows}"
-        yield observe("fail" if lacking else "warn", LEASE_STALE, title, message, action)
+        yield LEASE_STALE.found("fail" if lacking else "warn", title, message, action)
     elif lacking:
         message = f"{state.message}, which has not published rank 0's address to {whom} of this job"
         action = (
             f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
         )
-        yield fail(CONTROLLER_SILENT, title, message, action)
+        yield CONTROLLER_SILENT.fail(title, message, action)
 
 
 def _of_job(
     snapshot: JobSnapshot, job: ObservedJob, members: Sequence[ObservedPod]
-) -> tuple[int, list[Observation]]:
+) -> tuple[int, list[Finding]]:
     """Return how many members should have been given something by now, and what is found."""
     known = {pod.name: pod.member for pod in members if pod.member is not None}
     master = newest_master(known.values())
@@ -89,27 +84,23 @@ def _of_job(
     address = master.secondary.address
     rank_zero = next(pod for pod in members if pod.name == master.name)
     is_fresh = snapshot.seconds_bound(rank_zero) < _SLACK_SECONDS
-    lacking, found, former = 0, [], list[str]()
-    for pod in members:
+    told = [(pod, _holds_former(pod, rank_zero, address)) for pod in members]
+    former = [pod.name for pod, why in told if why and pod is not rank_zero]
+    rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
+    command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+    lacking, found = 0, []
+    for pod, why in told:
         member = known[pod.name]
-        if pod.name != master.name and (why := _holds_former(pod, rank_zero, address)):
-            former.append(pod.name)
-            found.append(fail(ADDRESS_FORMER, pod, why))
+        if why and pod is not rank_zero:
+            found.append(ADDRESS_FORMER.fail(pod, why, f"restart them, or the job: {command}"))
         if publication(member, address) is None or is_fresh:
             continue
         lacking += 1
         held = member.published.master_addr
         if held and held != address:
             message = f"has {held} as rank 0's address, and {master.name} is at {address}"
-            found.append(fail(ADDRESS_OUTDATED, pod, message))
-    if former:
-        rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
-        command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
-        action = f"restart them, or the job: {command}"
-        found = [
-            replace(one, action=action) if one.code is ADDRESS_FORMER else one for one in found
-        ]
-    elif not lacking and not is_fresh:
+            found.append(ADDRESS_OUTDATED.fail(pod, message))
+    if not former and not lacking and not is_fresh:
         promised = master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
         interface = master.secondary.interface or promised
         where = f"{address} ({interface})" if interface else address
@@ -118,7 +109,7 @@ def _of_job(
     return lacking, found
 
 
-def _by_name(job: ObservedJob) -> Iterator[Observation]:
+def _by_name(job: ObservedJob) -> Iterator[Finding]:
     """Say where a job meets whose members go by rank 0's name."""
     for pod in job.live:
         meets = pod.meets if isinstance(pod.found, TrainingPod) else None
@@ -149,8 +140,7 @@ def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
         return ""
     if started < master.created:
         return f"started before {master.name}, the present rank 0: it holds a former one's address"
-    ready = master.condition("PodReadyToStartContainers")
-    made = str(ready.get("lastTransitionTime") or "") if ready.get("status") == "True" else ""
+    made = master.since("PodReadyToStartContainers")
     if started < made and (waited_for or is_made_again(master)):
         held = f", {waited_for}" if waited_for else ""
         return (
@@ -172,14 +162,12 @@ def is_made_again(pod: ObservedPod) -> bool:
 # the wait step
 
 WAIT_ENDED = Code(
-    "wait-ended",
-    "wait",
+    "wait/wait-ended",
     "The pod's wait for rank 0's address was ended, for that address will not come.",
     "do what the message says; a wait that is started again then goes on",
 )
 WAIT_LONG = Code(
-    "wait-long",
-    "wait",
+    "wait/wait-long",
     "The pod's wait step waits for an address that is not published.",
     "look at rank 0's pod, and at the controller's log",
 )
@@ -195,13 +183,13 @@ _MEANING = {
 }
 
 
-def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every wait step that runs."""
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     for pod in job.live:
         if pod.member and pod.member.waits and pod.member.published.wait_ends:
             message = f"will not get rank 0's address: {pod.member.published.wait_ends}"
-            yield fail(WAIT_ENDED, pod, message)
+            yield WAIT_ENDED.fail(pod, message)
         elif (seconds := snapshot.seconds_waited(pod)) is not None:
             groups.setdefault(lacks(pod), []).append((pod.name, seconds))
     for missing, waiting in groups.items():
@@ -212,10 +200,10 @@ def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obse
             told = f"waits for {what}" if missing else "is about to start: all addresses are there"
             yield ok("wait", pods, f"{told}, for {since}")
         elif missing:
-            yield fail(WAIT_LONG, pods, f"waits for {what}, for {since}")
+            yield WAIT_LONG.fail(pods, f"waits for {what}, for {since}")
         else:
             message = f"has waited for {since}, and its annotations hold all that it needs"
-            yield fail(WAIT_LONG, pods, message, _STUCK)
+            yield WAIT_LONG.fail(pods, message, _STUCK)
 
 
 def needs(pod: ObservedPod) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import why_uncalled
 from webhook.diagnose.common import (
@@ -15,90 +16,69 @@ from webhook.diagnose.common import (
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
 )
-from webhook.diagnose.explain.observation import (
-    Observation,
-    Stage,
-    common_form,
-    event_time,
-    fail,
-    observe,
-    ok,
-    warn,
-)
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
-from webhook.diagnose.finding import Code, Level
-from webhook.diagnose.jobs import FINISHED, ObservedPod, is_out_of_reach
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
+from webhook.diagnose.jobs import FINISHED, ObservedPod
 from webhook.diagnose.refusal import api_messages, read_refusal
+from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
-    "pod-security-refused",
-    "admission",
+    "admission/pod-security-refused",
     "PodSecurity refused a pod of the job.",
     "label the namespace privileged, or correct what is named; see podSecurity of the profile",
 )
 QUOTA_REFUSED = Code(
-    "quota-refused",
-    "admission",
+    "admission/quota-refused",
     "A ResourceQuota refused a pod of the job.",
     "raise the ResourceQuota by what is requested, injected devices included, or end other pods",
 )
 POD_REFUSED = Code(
-    "pod-refused",
-    "admission",
+    "admission/pod-refused",
     "The API server refused a pod of the job.",
     "correct that; the owner then tries again, or restart the job",
 )
 POD_DENIED = Code(
-    "pod-denied",
-    "admission",
+    "admission/pod-denied",
     "The webhook denied a pod of the job, or would deny it today.",
     "correct that; the owner then tries again, or restart the job",
 )
 OTHER_WEBHOOK_UNREACHABLE = Code(
-    "other-webhook-unreachable",
-    "admission",
+    "admission/other-webhook-unreachable",
     "A pod of the job cannot be created, for another program's webhook does not answer.",
     "look at that program, whose webhook configuration names its Service",
 )
 STEP_DOUBTFUL = Code(
-    "step-doubtful",
-    "injection",
+    "injection/step-doubtful",
     "One step of the injection found something that may slow the job down.",
     "change what the message names, then restart the job",
 )
 VARIABLE_DISAGREES = Code(
-    "variable-disagrees",
-    "interfaces",
+    "interfaces/variable-disagrees",
     "A variable keeps NCCL, Gloo or UCX from the fabric, or names what the pod does not have.",
     "change the variable as the message says, then restart the job",
 )
 IPC_LOCK_INERT = Code(
-    "ipc-lock-inert",
-    "memlock",
+    "memlock/ipc-lock-inert",
     "The training container has capability IPC_LOCK, and runs where it has no effect.",
     "run as root in the node's user namespace, or raise the nodes' memlock limit",
 )
 SHARED_MEMORY_BEYOND_LIMIT = Code(
-    "shared-memory-beyond-limit",
-    "shared-memory",
+    "shared-memory/shared-memory-beyond-limit",
     "The training container's /dev/shm is larger than its memory limit, so it may be killed.",
     "raise the memory limit, or lower sharedMemory.sizeLimit",
 )
 STEP_SKIPPED = Code(
-    "step-skipped",
-    "injection",
+    "injection/step-skipped",
     "One step of the injection was left out.",
     "change what the message names if the step is wanted, then restart the job",
 )
 LEFT_OUT = Code(
-    "left-out",
-    "injection",
+    "injection/left-out",
     "The pod opted out of injection, and others of its job did not: they meet elsewhere.",
     "give all pods of the job the same labels and networks, then restart it",
 )
 NOT_INJECTED = Code(
-    "not-injected",
-    "injection",
+    "injection/not-injected",
     "The pod was not injected, for what it is, or for what it or its namespace says.",
     "change what the message names if the pod is to be injected, then restart the job",
 )
@@ -125,38 +105,31 @@ _REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
 _MOST_TEXT = 600
 
 
-def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Tell what kept an owner from creating pods since its newest pod: the last of each kind."""
     newest = max((pod.created for pod in job.pods), default="")
     found: dict[tuple[str, Code], tuple[str, str, str | None]] = {}
-    times: dict[tuple[str, Code], int] = {}
-    for event in job.warnings:
+    times: Counter[tuple[str, Code]] = Counter()
+    for event in sorted(job.warnings, key=event_time):
         subject, at = event.get("involvedObject") or {}, event_time(event)
         if subject.get("kind") == "Pod" or event.get("type") == "Normal" or at < newest:
             continue
         is_creation = str(event.get("reason") or "").startswith("FailedCreate")
-        told = dict[tuple[str, Code], tuple[str, str, str | None]]()
+        told = dict[Code, tuple[str, str, str | None]]()
         for text in api_messages(str(event.get("message") or "")):
             if refusal := _refusal(text, is_creation=is_creation):
                 code, message, action = refusal
-                key = f"{subject.get('kind')} {subject.get('name')}", code
-                told.setdefault(key, (at, message, action))
-        for key, refused in told.items():
-            found[key] = max(found.get(key, ("", "", None)), refused, key=_time)
-            times[key] = times.get(key, 0) + int(event.get("count") or 1)
-    for (owner, code), (at, message, action) in sorted(found.items(), key=_newest, reverse=True):
+                told.setdefault(code, (at, message, action))
+        for code, refused in told.items():
+            key = f"{subject.get('kind')} {subject.get('name')}", code
+            times[key] += int(event.get("count") or 1)
+            if key not in found or found[key][0] < at:
+                found[key] = refused
+    newest_first = sorted(found.items(), key=lambda item: item[1][0], reverse=True)
+    for (owner, code), (at, message, action) in newest_first:
         number = times[owner, code]
         often = f" ({number} times, last at {at[:19]})" if number > 1 else ""
-        message = f"a pod of it {message}{often}"
-        yield fail(code, owner, message, action, stage=Stage.ADMISSION)
-
-
-def _time(told: tuple[str, str, str | None]) -> str:
-    return told[0]
-
-
-def _newest(item: tuple[object, tuple[str, str, str | None]]) -> str:
-    return _time(item[1])
+        yield code.fail(owner, f"a pod of it {message}{often}", action, stage=Stage.ADMISSION)
 
 
 def _refusal(text: str, *, is_creation: bool) -> tuple[Code, str, str | None] | None:
@@ -184,22 +157,6 @@ def _said(text: str) -> str:
     return common_form(text, limit=_MOST_TEXT)
 
 
-def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) -> bool:
-    """Tell whether an Event is of the job's owner or of what that made.
-
-    Other jobs' names may only look like it. A JobSet's Jobs and a LeaderWorkerSet's StatefulSets
-    end in a number. A Kueue Workload ends in five characters after its kind and the name, a Volcano
-    PodGroup in the Job's uid.
-    """
-    subject = event.get("involvedObject")
-    name = str(subject.get("name") or "") if isinstance(subject, dict) else ""
-    if name in owners or not owner:
-        return name in owners
-    this = re.escape(owner)
-    made = rf"{this}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{this}-[0-9a-z]{{5}}|{this}-[0-9a-f-]{{36}}"
-    return re.fullmatch(made, name) is not None
-
-
 # pods that exist
 
 _NOT_WORTH_A_WORD = (
@@ -216,10 +173,11 @@ _WARNINGS: Mapping[Reason, Code] = {
 }
 """The codes of what admission would warn of today; other warnings are STEP_DOUBTFUL."""
 _LOOKED_AT_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
+_LABEL = f"kubectl label namespace {{}} {names.PROFILE}=PROFILE, then restart the job"
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
-def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are not finished."""
     unfinished = [pod for pod in job.pods if pod.phase not in FINISHED]
     since: dict[str, str] = {}
@@ -233,44 +191,40 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
         elif pod.is_live:
             found = _not_injected(job, pod, since.get(pod.job, ""), any_injected=bool(since))
             if is_held_back and found.stage is Stage.ADMISSION:
-                found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
+                found = replace(found, given_stage=Stage.SPEED)  # not by the lack of injection
             yield found
 
 
-def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
+def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
     status = pod.status
-    if not status:
-        message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
-        yield ok("injection", pod, message)
-    else:
-        lists = {key: status.get(key) for key in ("injected", "kept")}
-        told = [
-            f"{key} {', '.join(map(str, found))}"
-            for key, found in lists.items()
-            if isinstance(found, list) and found
-        ]
-        what = "; ".join(told) or "nothing had to be injected"
-        head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
-        yield ok("injection", pod, f"{head}: {what}")
+    lists = {key: status.get(key) for key in ("injected", "kept")}
+    told = [
+        f"{key} {', '.join(map(str, found))}"
+        for key, found in lists.items()
+        if isinstance(found, list) and found
+    ]
+    what = "; ".join(told) or "nothing had to be injected"
+    head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
+    message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
+    yield ok("injection", pod, f"{head}: {what}" if status else message)
     verdict = pod.verdict
     if verdict is not None and verdict.allowed and verdict.profile:
         for decision in verdict.decisions:
             yield from _decision(snapshot, pod, decision)
 
 
-def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
+def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Finding]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
     message = said(decision, pod)
-    if reason in _LOOKED_AT_ELSEWHERE:
+    is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
+    if is_unknown or reason in _LOOKED_AT_ELSEWHERE:
         return
     if outcome is Outcome.WARNED:
         code = _WARNINGS.get(reason, STEP_DOUBTFUL)
-        yield warn(code, pod, f"{step}: {message}", stage=Stage.SPEED)
+        yield code.warn(pod, f"{step}: {message}", stage=Stage.SPEED)
     elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
-        is_unknown = reason is Reason.NO_IPAM and broken_networks(snapshot.networks)
-        if not is_unknown:
-            message = f"not injected: {step}: {message}"
-            yield warn(STEP_SKIPPED, pod, message, stage=Stage.SPEED)
+        message = f"not injected: {step}: {message}"
+        yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
 
 
 def said(decision: Decision, pod: ObservedPod) -> str:
@@ -278,27 +232,25 @@ def said(decision: Decision, pod: ObservedPod) -> str:
     return common_form(decision.message.removeprefix(f"pod {pod.name}: "), pod.name)
 
 
-def _not_injected(
-    job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
-) -> Observation:
+def _not_injected(job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool) -> Finding:
     """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
     verdict, labels = pod.verdict, job.labels or {}
     if labels.get(names.MODE) == names.MODE_OBSERVE or (verdict and verdict.observed):
         message = (
             f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
         )
-        return warn(NAMESPACE_OBSERVES, pod, message)
+        return NAMESPACE_OBSERVES.warn(pod, message)
     is_beside = any_injected and not pod.is_master  # for a rank 0 the others wait
     level: Level = "warn" if is_beside else "fail"
     stage = Stage.SPEED if is_beside else Stage.ADMISSION
     if verdict is None:
         message = "nothing was injected, and why is unknown"
         action = "see why profiles cannot be read, or give --profiles FILE"
-        return observe(level, NOT_INJECTED, pod, message, action, stage=stage)
+        return NOT_INJECTED.found(level, pod, message, action, stage=stage)
     if not verdict.allowed:
         why = ". Also: ".join(said(one, pod) for one in verdict.decisions)
         message = f"nothing was injected, and today it would be denied: {why}"
-        return fail(POD_DENIED, pod, message, "correct that, then restart the job", stage=stage)
+        return POD_DENIED.fail(pod, message, "correct that, then restart the job", stage=stage)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         return _uncalled(job, pod, verdict.profile, since)
     decision = verdict.decisions[0]
@@ -307,27 +259,23 @@ def _not_injected(
         message = (
             f"is left out, and others of its job are not: they meet on another network; {text}"
         )
-        return fail(LEFT_OUT, pod, message, stage=Stage.MEMBERS)
+        return LEFT_OUT.fail(pod, message, stage=Stage.MEMBERS)
     if reason in _BY_CHOICE:
         return ok("injection", pod, f"not injected: {text}")
-    remedy = _label_action(job) if reason is Reason.NO_PROFILE else None
-    return observe(level, NOT_INJECTED, pod, f"not injected: {text}", remedy, stage=stage)
+    remedy = _LABEL.format(job.namespace) if reason is Reason.NO_PROFILE else None
+    return NOT_INJECTED.found(level, pod, f"not injected: {text}", remedy, stage=stage)
 
 
-def _label_action(job: ObservedJob) -> str:
-    command = f"kubectl label namespace {job.namespace} {names.PROFILE}=PROFILE"
-    return f"{command}, then restart the job"
-
-
-def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Observation:
+def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Finding:
     """Say why a pod that would be injected was not, and what to do; times are compared as text."""
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
-    if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
-        code, action = WEBHOOK_OUT_OF_REACH, _label_action(job)
+    asks = names.PROFILE in podspec.labels(pod.pod)
+    if job.labels is not None and asks and names.PROFILE not in job.labels:
+        code, action = WEBHOOK_OUT_OF_REACH, _LABEL.format(job.namespace)
         why = (
             f"was created without injection: its namespace has no label {names.PROFILE}, "
             "without which only component pod-opt-in lets the webhook be called"
         )
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
-    return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)
+    return code.fail(pod, f"{why}; today it would get profile {profile_name}", action)

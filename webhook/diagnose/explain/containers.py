@@ -9,32 +9,28 @@ from dataclasses import replace
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.quantity import stored_quantity
-from webhook.diagnose.explain.observation import Observation, Stage, common_form, fail, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
+from webhook.diagnose.finding import Code, Finding, Level, Stage
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.wording import common_form
 
 POD_ENDED_BY_NODE = Code(
-    "pod-ended-by-node",
-    "containers",
+    "containers/pod-ended-by-node",
     "The pod's node refused it or gave it up.",
     "look at the node's Events",
 )
 WAIT_GAVE_UP = Code(
-    "wait-gave-up",
-    "wait",
+    "wait/wait-gave-up",
     "The pod's wait step gave up waiting for an address.",
     "see the other findings: why was the address not published?",
 )
 CONTAINER_NOT_STARTING = Code(
-    "container-not-starting",
-    "containers",
+    "containers/container-not-starting",
     "A container of the pod does not start.",
     "look at its log",
 )
 CONTAINER_FAILED = Code(
-    "container-failed",
-    "containers",
+    "containers/container-failed",
     "A container of the pod ended with an error.",
     "look at its log",
 )
@@ -78,7 +74,7 @@ _SMALL = 1 << 30
 """Less /dev/shm than this is soon full of what data loaders and NCCL put there."""
 
 
-def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at containers, and at pods that a node refused; one that was followed is a warning."""
     newest: dict[str, str] = {}
     for pod in job.live:
@@ -89,13 +85,13 @@ def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observatio
             yield replace(one, level="warn") if followed and one.level == "fail" else one
 
 
-def _of_pod(pod: ObservedPod) -> Iterator[Observation]:
+def _of_pod(pod: ObservedPod) -> Iterator[Finding]:
     status = pod.pod.get("status") or {}
     if pod.phase == "Failed" and (reason := str(status.get("reason") or "")):
         detail = common_form(str(status.get("message") or ""), pod.name)
         message, action = f"was ended by its node: {reason}", _POD_FAILED.get(reason)
         code, stage = POD_ENDED_BY_NODE, Stage.SCHEDULING
-        yield fail(code, pod, message, action, detail=detail, stage=stage)
+        yield code.fail(pod, message, action, detail=detail, stage=stage)
     for each in pod.container_statuses:
         yield from _container(pod, each)
 
@@ -106,7 +102,7 @@ def _ended(status: Object) -> Object:
     return next((each["terminated"] for each in states if each.get("terminated")), {})
 
 
-def _container(pod: ObservedPod, status: Object) -> Iterator[Observation]:
+def _container(pod: ObservedPod, status: Object) -> Iterator[Finding]:
     name, state, ended = str(status.get("name")), status.get("state") or {}, _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
@@ -114,8 +110,8 @@ def _container(pod: ObservedPod, status: Object) -> Iterator[Observation]:
         if not (pod.member and pod.member.published.wait_ends):  # else that is the cause
             again = " and waits again" if pod.is_live else ""
             detail = common_form(str(ended.get("message") or "its time was up"), pod.name)
-            message, say = f"{title} gave up{again}", warn if pod.is_live else fail
-            yield say(WAIT_GAVE_UP, pod, message, detail=detail)
+            level: Level = "warn" if pod.is_live else "fail"
+            yield WAIT_GAVE_UP.found(level, pod, f"{title} gave up{again}", detail=detail)
         return
     waiting = state.get("waiting") or {}
     reason = str(waiting.get("reason") or "")
@@ -129,12 +125,12 @@ def _container(pod: ObservedPod, status: Object) -> Iterator[Observation]:
         action = action or known or _CANNOT_START[reason]
         action = action or f"look at its log: {pod.log_command(name, before=True)}"
         message = f"{title} does not start: {reason}"
-        yield fail(CONTAINER_NOT_STARTING, pod, message, action, detail=detail)
+        yield CONTAINER_NOT_STARTING.fail(pod, message, action, detail=detail)
     elif (state.get("terminated") or {}).get("exitCode"):
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         action = action or f"look at its log: {pod.log_command(name)}"
         detail = _words(ended, pod.name)
-        yield fail(CONTAINER_FAILED, pod, message, action, detail=detail)
+        yield CONTAINER_FAILED.fail(pod, message, action, detail=detail)
 
 
 def _gave_up(ended: Object) -> bool:

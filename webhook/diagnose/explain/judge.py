@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from webhook.core import names
-from webhook.core.model import Object
 from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
-from webhook.diagnose.explain.admission import concerns, what_was_injected, why_refused
+from webhook.diagnose.explain.admission import what_was_injected, why_refused
 from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
 from webhook.diagnose.explain.networks import (
-    attached_elsewhere,
+    attached,
     what_is_attached,
     what_is_broken,
     what_policies_cut,
     who_shares_an_address,
 )
-from webhook.diagnose.explain.observation import Observation, Stage, fail, fold, natural, ok, warn
 from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.explain.timeline import Start, Timeline, draw_timeline
 from webhook.diagnose.explain.transport import what_it_trains_over
-from webhook.diagnose.finding import Code, Finding
-from webhook.diagnose.jobs import Job, ObservedPod
+from webhook.diagnose.finding import Code, Finding, Stage, fold, ok
+from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import UNREAD
-from webhook.diagnose.wording import duration
+from webhook.diagnose.wording import duration, natural
 
 JOB_WITHOUT_PODS = Code(
-    "job-without-pods",
-    "members",
+    "members/job-without-pods",
     "The job has no pod.",
     "look at the job itself: is it suspended, queued, or finished?",
 )
 
-Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Observation]]
+Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     queues.why_held,
     why_refused,
@@ -57,85 +54,46 @@ RULES: tuple[Rule, ...] = (
     members.what_changed,
 )
 """What `explain` and `status` ask of each job."""
-_MOST_ROOTS = 4
-"""The most owners of chosen pods whose products' Events are looked at."""
 NOTHING = "-"
 _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""
 
 
-def observe_job(
-    snapshot: JobSnapshot, job: Job, target: str = "", *, focus: str = "", most: int | None = None
-) -> ObservedJob:
-    """Return a job with what the snapshot holds of it.
+def judge(snapshot: JobSnapshot, job: ObservedJob) -> tuple[list[Finding], set[str]]:
+    """Ask all rules; return what they find, and the names of the pods that are rank 0.
 
-    *most*: of how many of its pods that are alike admission is asked.
+    What waits for an earlier failure to end is a warning.
     """
-    space = job.namespace
-    known = {str(pod["metadata"]["name"]) for pod in job.pods}
-    owners = owners_of(job.pods, job.owner)
-    roots = [job.owner] if job.owner else sorted(owners)[:_MOST_ROOTS] or [""]
-
-    def is_its(event: Object) -> bool:
-        subject = event.get("involvedObject") or {}
-        if subject.get("kind") == "Pod":
-            return subject.get("name") in known
-        return any(concerns(event, root, owners) for root in roots)
-
-    workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
-    events = snapshot.of("events", space)
-    return ObservedJob(
-        target or f"job/{job.name}",
-        space,
-        job.owner,
-        focus,
-        snapshot.observe(job.pods, most),
-        (snapshot.labels or {}).get(space),
-        None if snapshot.events is None else tuple(filter(is_its, events)),
-        None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
-    )
-
-
-class Judged(NamedTuple):
-    """Hold what was found of a job, and the names of its pods that are rank 0."""
-
-    findings: Sequence[Finding]
-    masters: Collection[str]
-
-
-def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
-    """Ask all rules; what waits for an earlier failure to end is a warning."""
     found = [one for rule in RULES for one in rule(snapshot, job)]
     failed = any(one.level == "fail" and one.stage < Stage.WAIT for one in found)
     if failed:
         found = [_followed(one) if one.stage is Stage.WAIT else one for one in found]
-    found += [
-        warn(UNREAD, unread.what, unread.problem, unread.remedy) for unread in snapshot.unread
-    ]
+    found += [UNREAD.warn(unread.what, unread.problem, unread.remedy) for unread in snapshot.unread]
     if not job.pods and not any(one.level != "ok" and one.stage < Stage.UNREAD for one in found):
         message = f"namespace {job.namespace} has no pod of it"
-        found.append(fail(JOB_WITHOUT_PODS, job.target, message))
+        found.append(JOB_WITHOUT_PODS.fail(job.target, message))
     elif job.pods and not job.live and not any(one.level == "fail" for one in found):
         phases = Counter(pod.phase for pod in job.pods)
         told = ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
         found.append(ok("members", job.target, f"has no live pod: {told}"))
     followed = {pod.job for pod in job.pods if not pod.is_master}
     masters = {
-        pod.name for pod in job.pods if pod.is_master and (pod.is_certain or pod.job in followed)
+        pod.name
+        for pod in job.pods
+        if pod.is_master and (not pod.meets or pod.meets.is_certain or pod.job in followed)
     }
-    return Judged(fold(found, masters, job.focus), masters)
+    return fold(found, masters, job.focus), masters
 
 
-def _followed(one: Observation) -> Observation:
+def _followed(one: Finding) -> Finding:
     """Make of a wait what it is beside its cause."""
     if one.level != "fail":
         return one
-    action = one.action if one.code is WAIT_GAVE_UP else "correct the cause: see above"
-    return replace(one, level="warn", action=action)
+    remedy = one.remedy if one.code is WAIT_GAVE_UP else "correct the cause: see above"
+    return replace(one, level="warn", remedy=remedy)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Hold what the table says of one pod; ``-`` where there is nothing to say.
 
     *job*: the key, empty for a pod of no job. *role*: ``rank 0``, ``rank 0?`` for the first pod of
@@ -154,9 +112,13 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs: null for what the table shows as ``-``."""
-        shown = {key: value for key, value in asdict(self).items() if key != "details"}
-        known = {key: None if value in (NOTHING, "") else value for key, value in shown.items()}
-        return {**known, **self.details}
+        shown = self._asdict()
+        details = shown.pop("details")
+        return {**{key: _known(value) for key, value in shown.items()}, **details}
+
+
+def _known(shown: str) -> str | None:
+    return None if shown in (NOTHING, "") else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +146,7 @@ class Explanation:
 def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
     """Say why the job trains slowly or does not start."""
     findings, masters = judge(snapshot, job)
-    jobs = members.group(job.pods)
+    jobs = job.groups
     shown = [pod for pod in job.pods if job.focus in ("", pod.name) or pod.is_master]
     timeline = draw_timeline(snapshot, job.pods)
     rows = [
@@ -202,6 +164,10 @@ def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
 def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero: bool) -> Row:
     certain, perhaps, worker, none = _ROLES
     role = certain if is_rank_zero else perhaps if pod.is_master else worker if pod.job else none
+    told = ("profile", "version", "injected", "kept", "skipped")
+    details = {key: pod.status.get(key) for key in told}
+    details["networks"] = attached(pod)
+    details["lacks"] = list(addresses.lacks(pod)) if pod.is_live else []
     return Row(
         pod=pod.name,
         job=pod.job,
@@ -211,25 +177,8 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero:
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
         wait=_wait(snapshot, pod),
-        details={**_details(pod), "start": start.as_json()},
+        details={**details, "start": start.as_json()},
     )
-
-
-def _details(pod: ObservedPod) -> Mapping[str, Any]:
-    told = ("profile", "version", "injected", "kept", "skipped")
-    attached = [
-        {
-            "interface": entry.get("interface"),
-            "network": entry.get("name"),
-            "addresses": entry.get("ips") or [],
-        }
-        for entry in pod.attached or ()
-    ]
-    return {
-        **{key: pod.status.get(key) for key in told},
-        "networks": [*attached, *attached_elsewhere(pod)],
-        "lacks": list(addresses.lacks(pod)) if pod.is_live else [],
-    }
 
 
 def shown_phase(pod: ObservedPod) -> str:
@@ -248,10 +197,9 @@ def shown_address(pod: ObservedPod) -> str:
     """Return the address on the network where the ranks meet, else on the first further one."""
     if pod.member is not None and pod.member.wanted:
         return pod.member.secondary.address
-    for entry in pod.attached or ():
-        ips = entry.get("ips")
-        if isinstance(ips, list) and ips:
-            return str(ips[0])
+    for entry in attached(pod):
+        if isinstance(entry["addresses"], list) and entry["addresses"]:
+            return str(entry["addresses"][0])
     return ""
 
 

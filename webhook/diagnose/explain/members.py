@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.admission import said
-from webhook.diagnose.explain.observation import Observation, fail, named, ok, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
-from webhook.diagnose.jobs import ObservedPod, expected_members, identity
-from webhook.diagnose.wording import counted
+from webhook.diagnose.finding import Code, Finding, Level, ok
+from webhook.diagnose.jobs import ObservedPod, expected_members
+from webhook.diagnose.wording import counted, named
 
 MEMBERS_MISSING = Code(
-    "members-missing",
-    "members",
+    "members/members-missing",
     "The job has fewer members than it is to have.",
     "look at the Events of the job's owner: they name pods that were refused",
 )
 RANK_ZERO_TWICE = Code(
-    "rank-zero-twice",
-    "members",
+    "members/rank-zero-twice",
     "The job has several live rank-0 pods.",
     "delete all but the newest",
 )
 RANK_ZERO_MISSING = Code(
-    "rank-zero-missing",
-    "members",
+    "members/rank-zero-missing",
     "The job has no rank-0 pod.",
     "look at the Events of the job's owner, and at the quota and policies of its namespace",
 )
 RANK_ZERO_ENDED = Code(
-    "rank-zero-ended",
-    "members",
+    "members/rank-zero-ended",
     "Rank 0 has ended or is being deleted, and other members still run.",
     "look at its log, then restart the job",
 )
 _SOON_SECONDS = 30.0
 
 
-def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every job among the pods by itself."""
     keys: dict[str, list[ObservedPod]] = {}
     for pod in job.pods:
@@ -49,42 +44,23 @@ def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observatio
             keys.setdefault(pod.job, []).append(pod)
     for key, members in keys.items():
         yield from _rank_zero(snapshot, job, key, members)
-    for key, members in group(job.pods).items():
+    for key, members in job.groups.items():
         wanted = max(map(expected_members, members), default=0)
-        there = sum(pod.phase != "Terminating" for pod in members)
+        there = sum(pod.phase != "Terminating" and _may_meet(pod) for pod in members)
         if wanted > there > 0:
             message = f"has {there:,} of {counted(wanted, 'member')}"
-            yield warn(MEMBERS_MISSING, f"job {key}", message)
+            yield MEMBERS_MISSING.warn(f"job {key}", message)
 
 
-def group(pods: Iterable[ObservedPod]) -> dict[str, list[ObservedPod]]:
-    """Group pods by the key of their job; pods of the same owner that share no key are with it."""
-    owners: dict[str, dict[str, list[ObservedPod]]] = {}
-    loose: list[ObservedPod] = []
-    for pod in pods:
-        if pod.job:
-            keys = owners.setdefault(identity(pod.pod) or pod.job, {})
-            keys.setdefault(pod.job, []).append(pod)
-        elif isinstance(pod.found, TrainingPod) and pod.found.reason is Reason.NO_MASTER:
-            loose.append(pod)
-    jobs: dict[str, list[ObservedPod]] = {}
-    only: dict[str, str] = {}
-    for owner, keys in owners.items():
-        followed = [key for key, own in keys.items() if not all(one.is_master for one in own)]
-        main = (followed or sorted(keys))[0]
-        for key, members in keys.items():
-            jobs.setdefault(key if key in followed else main, []).extend(members)
-        if len(followed) < 2:
-            only[owner] = main
-    for pod in loose:
-        if main := only.get(identity(pod.pod), ""):
-            jobs[main].append(pod)
-    return jobs
+def _may_meet(pod: ObservedPod) -> bool:
+    """Tell a pod that meets others, or whose rank 0 no variable names."""
+    found = pod.found
+    return bool(pod.job) or (isinstance(found, TrainingPod) and found.reason is Reason.NO_MASTER)
 
 
 def _rank_zero(
     snapshot: JobSnapshot, job: ObservedJob, key: str, members: Sequence[ObservedPod]
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     meeting = [pod for pod in members if pod.is_member]
     masters = [pod for pod in meeting if pod.is_master]
     subject = f"job {key}"
@@ -96,19 +72,19 @@ def _rank_zero(
         )
         others = " ".join(pod.name for pod in masters[:-1])
         action = f"delete the others: kubectl delete pod -n {job.namespace} {others}"
-        yield fail(RANK_ZERO_TWICE, subject, message, action)
-    if masters or not meeting or any(pod.is_apart for pod in members):
+        yield RANK_ZERO_TWICE.fail(subject, message, action)
+    if masters or not meeting or any(pod.is_master and pod.is_live for pod in members):
         return  # why a rank 0 is apart is said of the pod itself
     if ended := [pod for pod in members if pod.is_master]:
         yield _ended(snapshot, max(ended, key=lambda pod: pod.created), meeting)
         return
     goes_by_name = all(pod.member and is_name(pod.member.published.master_addr) for pod in meeting)
     is_late = max(map(snapshot.age, meeting)) > _SOON_SECONDS
-    say = fail if is_late and not goes_by_name else warn
-    yield say(RANK_ZERO_MISSING, subject, "has no rank-0 pod")
+    level: Level = "fail" if is_late and not goes_by_name else "warn"
+    yield RANK_ZERO_MISSING.found(level, subject, "has no rank-0 pod")
 
 
-def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPod]) -> Observation:
+def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPod]) -> Finding:
     """Look at the last rank 0, which is not live any more."""
     is_awaited = any(snapshot.seconds_waited(one) is not None for one in members)
     if pod.phase == "Succeeded" and not is_awaited:
@@ -118,20 +94,18 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     action = f"look at its log, then restart the job: {command}"
     if pod.phase == "Terminating":
         action = "wait for the next one; if this one stays, look at its finalizers and its kubelet"
-    return fail(RANK_ZERO_ENDED, pod, message, action)
+    return RANK_ZERO_ENDED.fail(pod, message, action)
 
 
 # members that another profile was for, today's or rank 0's
 
 DRIFT = Code(
-    "drift",
-    "drift",
+    "drift/drift",
     "The pod would get another result today: its profile has changed, or is not for it.",
     "restart the job to take it up, or undo the change",
 )
 REVISIONS_DIFFER = Code(
-    "revisions-differ",
-    "drift",
+    "drift/revisions-differ",
     "Members of one job have different profiles, or different revisions of one.",
     "restart the job; give a changed fabric a profile of a new name, so that jobs keep theirs",
 )
@@ -139,11 +113,11 @@ _LONGEST = 64
 """Characters of a value of the status annotation, which the pod's owner may have written."""
 
 
-def what_changed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_changed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every injected pod that is live."""
     for pod in job.live:
         if pod.is_injected and (today := _today(pod)):
-            yield warn(DRIFT, pod, f"would get another result today: {today}")
+            yield DRIFT.warn(pod, f"would get another result today: {today}")
 
 
 def _today(pod: ObservedPod) -> str:
@@ -163,7 +137,7 @@ def _today(pod: ObservedPod) -> str:
     return f"{now} in place of {name} in revision {revision or '?'}"
 
 
-def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name members that have another profile than their rank 0, or another revision of it."""
     injected = sorted((pod for pod in job.live if pod.is_injected), key=lambda pod: pod.created)
     rank_zero = {pod.job: pod for pod in injected if pod.job and pod.is_master}
@@ -176,7 +150,7 @@ def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observatio
                 f"{has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision "
                 f"{revision_of_zero}"
             )
-            yield warn(REVISIONS_DIFFER, pod, message)
+            yield REVISIONS_DIFFER.warn(pod, message)
 
 
 def _profile_of(pod: ObservedPod) -> tuple[str, str]:

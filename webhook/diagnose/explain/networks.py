@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from webhook.core import names, podspec
@@ -14,70 +14,53 @@ from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.core.reconcile.member import is_name
 from webhook.diagnose.common import NETWORK_MISSING, selects
-from webhook.diagnose.explain.observation import (
-    Observation,
-    Stage,
-    common_form,
-    event_time,
-    fail,
-    ok,
-    warn,
-)
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
-from webhook.diagnose.finding import Code
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.wording import common_form
 
 VOLUME_UNMOUNTED = Code(
-    "volume-unmounted",
-    "volumes",
+    "volumes/volume-unmounted",
     "A volume of the pod cannot be mounted, and its network is made after that.",
     "create what is named, or correct the pod's volume; its network is made after that",
 )
 ADDRESSES_EXHAUSTED = Code(
-    "addresses-exhausted",
-    "networks",
+    "networks/addresses-exhausted",
     "The network's IPAM has no address left.",
     "enlarge the range of the network's IPAM and restart the job, or free what former pods hold",
 )
 NETWORK_FAILED = Code(
-    "network-failed",
-    "networks",
+    "networks/network-failed",
     "Multus or a CNI plugin could not make the pod's network.",
     "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node",
 )
 NETWORK_STATUS_MISSING = Code(
-    "network-status-missing",
-    "networks",
+    "networks/network-status-missing",
     "Multus has written nothing about the pod's networks that can be read.",
     "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?",
 )
 ADDRESS_MISSING = Code(
-    "address-missing",
-    "networks",
+    "networks/address-missing",
     "The pod has no usable address on the network where the ranks meet.",
     "look at the network's IPAM, and at Multus' log",
 )
 INTERFACE_UNEXPECTED = Code(
-    "interface-unexpected",
-    "interfaces",
+    "interfaces/interface-unexpected",
     "The network came up on another interface than the variables of NCCL and Gloo name.",
     "set multus.defaultNetworks in the Configuration as Multus has it, then restart the job",
 )
 NETWORK_UNREADABLE = Code(
-    "network-unreadable",
-    "networks",
+    "networks/network-unreadable",
     "The configuration of a NetworkAttachmentDefinition is not valid JSON, so no pod can use it.",
     "correct spec.config of the NetworkAttachmentDefinition, then restart the job",
 )
 ADDRESS_TWICE = Code(
-    "address-twice",
-    "networks",
+    "networks/address-twice",
     "Two pods hold one address on a network, so packets reach the wrong one.",
     "give the network an IPAM that knows all nodes, such as whereabouts, then restart both pods",
 )
 POLICY_CUTS = Code(
-    "policy-cuts",
-    "networks",
+    "networks/policy-cuts",
     "A NetworkPolicy keeps the pods of a job that meets on the pod network apart.",
     "let the NetworkPolicy allow traffic among the pods of the job",
 )
@@ -98,41 +81,39 @@ _FRESH_SECONDS = 20.0
 """How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
 
 
-def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are on a node."""
-    failures = _failures(job.warnings, _SANDBOX)
-    unmounted = _failures(job.warnings, _VOLUME)
+    failures, unmounted = job.last_words(*_SANDBOX), job.last_words(*_VOLUME)
     for pod in job.live:
         if not pod.node or podspec.is_host_network(pod.pod):
             continue
         failure = failures.get(pod.name, "")
+        failure = common_form(failure.partition("desc = ")[2] or failure, pod.name)
         member = pod.member
         is_elsewhere = member is not None and member.source_name != DEFAULT
         is_reported = is_elsewhere and member is not None and member.reported
         if pod.name in unmounted and pod.attached is None and not is_reported:
             if snapshot.seconds_bound(pod) >= _FRESH_SECONDS and pod.phase == "Pending":
-                message, detail = "a volume of it cannot be mounted", unmounted[pod.name]
-                yield fail(VOLUME_UNMOUNTED, pod, message, detail=detail)
+                detail = common_form(unmounted[pod.name], pod.name)
+                yield VOLUME_UNMOUNTED.fail(pod, "a volume of it cannot be mounted", detail=detail)
             continue
-        if asked := podspec.annotations(pod.pod).get(names.NETWORKS):
-            yield from _attached(snapshot, job, pod, asked, failure)
+        if podspec.annotations(pod.pod).get(names.NETWORKS):
+            yield from _attached(snapshot, job, pod, failure)
         if is_elsewhere and member is not None:
             yield from _elsewhere(snapshot, job, pod, member, failure)
 
 
 def _attached(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, failure: str
-) -> Iterator[Observation]:
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str
+) -> Iterator[Finding]:
     status = pod.attached
     if status is None and MULTUS.words.read(podspec.annotations(pod.pod)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
-        yield fail(NETWORK_STATUS_MISSING, pod, message, _LOOK)
+        yield NETWORK_STATUS_MISSING.fail(pod, message, _LOOK)
         return
-    try:
-        wanted = parse_networks(text, job.namespace).elements
-    except ValueError:
+    asked = dict.fromkeys(_asked(pod, job.namespace))
+    if not asked:
         return  # admission says what is wrong with it
-    asked = dict.fromkeys((each.namespace, each.name) for each in wanted)
     absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
@@ -140,10 +121,10 @@ def _attached(
             f"create NetworkAttachmentDefinition {name} in namespace {namespace}, "
             "or correct the name and restart the job"
         )
-        say = fail if status is None else warn
-        yield say(NETWORK_MISSING, pod, message, action)
+        level: Level = "fail" if status is None else "warn"
+        yield NETWORK_MISSING.found(level, pod, message, action)
     if status is None:
-        if not absent and not any(key in broken_networks(snapshot.networks) for key in asked):
+        if not absent and not any(key in snapshot.broken_networks for key in asked):
             yield _no_status(snapshot, job, pod, failure)
         return
     if pod.member is not None and pod.member.source_name == DEFAULT:
@@ -152,12 +133,12 @@ def _attached(
 
 def _elsewhere(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, member: Member, failure: str
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Look at the network where the ranks meet, where another source than Multus describes it."""
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
-    elif member.has_claims and not failure and snapshot.claims.get(member.namespace) is None:
+    elif member.has_claims and not failure and snapshot.claims is None:
         return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
         yield _no_status(snapshot, job, pod, failure, member.source.words)
@@ -165,27 +146,22 @@ def _elsewhere(
 
 def _no_status(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str, words: Words = _MULTUS
-) -> Observation:
+) -> Finding:
     if failure:
         code = ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else NETWORK_FAILED
         action = None if words is _MULTUS else words.look
-        return fail(code, pod, "its network could not be made", action, detail=failure)
-    if _is_early(snapshot, pod):
+        return code.fail(pod, "its network could not be made", action, detail=failure)
+    if snapshot.seconds_bound(pod) < (_BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS):
         return ok("networks", pod, "has just been bound; its network is being made")
     since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
     message = f"{since}, and {words.writer} has written no {words.told_at}"
-    action = words.unwritten
+    action = None if words is _MULTUS else words.look
     if job.events is None:
         action = "its Events say why: ask for list of events, or for somebody who has it"
-    return fail(NETWORK_STATUS_MISSING, pod, message, action)
+    return NETWORK_STATUS_MISSING.fail(pod, message, action)
 
 
-def _is_early(snapshot: JobSnapshot, pod: ObservedPod) -> bool:
-    limit = _BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS
-    return snapshot.seconds_bound(pod) < limit
-
-
-def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:
+def _address(member: Member, pod: ObservedPod) -> Iterator[Finding]:
     """Look at the network on which the ranks meet."""
     if not member.wanted:
         return
@@ -196,56 +172,53 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:
         where = "" if is_multus else f", as {words.told_at} tells"
         message = f"network {member.wanted} gave no address that can be used{where}"
         detail = common_form(secondary.problem, pod.name)
-        yield fail(ADDRESS_MISSING, pod, message, action, detail=detail)
+        yield ADDRESS_MISSING.fail(pod, message, action, detail=detail)
     elif not secondary.address:
         message = f"has no address on {member.wanted}: {words.told_at} tells none"
-        yield fail(ADDRESS_MISSING, pod, message, action)
+        yield ADDRESS_MISSING.fail(pod, message, action)
     elif secondary.interface:
         message = (
             f"network {member.wanted} came up on interface {secondary.interface}, "
             "and the socket variables name the other"
         )
-        yield fail(INTERFACE_UNEXPECTED, pod, message, stage=Stage.NETWORK)
+        yield INTERFACE_UNEXPECTED.fail(pod, message, stage=Stage.NETWORK)
 
 
-def attached_elsewhere(pod: ObservedPod) -> Iterator[Object]:
-    """Yield the network on which the ranks meet, where another than Multus has made it."""
+_TOLD = {"interface": "interface", "network": "name", "addresses": "ips"}
+"""Keys for programs, and those of network-status."""
+
+
+def attached(pod: ObservedPod) -> list[Object]:
+    """Return interface, name and addresses of each second network, as far as they are known."""
+    found = [{key: each.get(its) for key, its in _TOLD.items()} for each in pod.attached or ()]
     member = pod.member
     if member is not None and member.source_name != DEFAULT and member.secondary.address:
         network, at, interface = member.wanted.rpartition("@")
         network, interface = (network, interface) if at else (interface, "")
-        yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
+        address = member.secondary.address
+        found.append({"interface": interface, "network": network, "addresses": [address]})
+    return [{**each, "addresses": each["addresses"] or []} for each in found]
 
 
 def further_interfaces(pod: ObservedPod) -> set[str]:
     """Return the names of the pod's interfaces on second networks, as far as they are known."""
-    attached = (*(pod.attached or ()), *attached_elsewhere(pod))
-    return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
-
-
-def _failures(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
-    """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
-    found = {}
-    for event in sorted((each for each in events if each.get("reason") in reasons), key=event_time):
-        pod = str((event.get("involvedObject") or {}).get("name"))
-        text = str(event.get("message") or "")
-        found[pod] = common_form(text.partition("desc = ")[2] or text, pod)
-    return found
+    return {str(entry["interface"]) for entry in attached(pod) if entry["interface"]}
 
 
 # what is wrong with networks for all pods
 
 
-def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name networks of the job whose CNI configuration is no JSON."""
     asked = {key for pod in job.live for key in _asked(pod, job.namespace)}
-    for key, why in broken_networks(snapshot.networks).items():
+    for key, why in snapshot.broken_networks.items():
         if key in asked or not asked:
             subject = f"NetworkAttachmentDefinition {'/'.join(key)}"
-            yield fail(NETWORK_UNREADABLE, subject, f"its spec.config is not JSON: {why}")
+            yield NETWORK_UNREADABLE.fail(subject, f"its spec.config is not JSON: {why}")
 
 
 def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
+    """Yield the networks of its annotation; of a broken one none."""
     with suppress(ValueError):
         text = podspec.annotations(pod.pod).get(names.NETWORKS) or ""
         yield from (
@@ -253,7 +226,7 @@ def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
         )
 
 
-def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name pods that have one address on one second network: neither is reached for certain."""
     found: dict[tuple[str, str], list[str]] = {}
     for pod in job.live:
@@ -268,13 +241,13 @@ def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[
                 f"all but one: kubectl delete pod -n {job.namespace} {others}"
             )
             message = f"has address {address} on network {network}, as others of its job have"
-            yield fail(ADDRESS_TWICE, pods, message, action)
+            yield ADDRESS_TWICE.fail(pods, message, action)
 
 
 # NetworkPolicies
 
 
-def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name the NetworkPolicies that let no pod of the job reach others on the pod network.
 
     Second networks are not subject to them: only jobs that meet on the pod network are looked at.
@@ -285,7 +258,7 @@ def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
     for direction, field in (("Ingress", "from"), ("Egress", "to")):
         cut: dict[str, list[str]] = {}
         for pod in pods:
-            chosen = [one for one in snapshot.policies if _selects(one, pod, direction, job)]
+            chosen = [one for one in snapshot.policies or () if _selects(one, pod, direction, job)]
             rules = [rule for one in chosen for rule in one["spec"].get(direction.lower()) or ()]
             others = [each for each in pods if each is not pod]
             if chosen and not any(_lets(rule.get(field), others, job) for rule in rules):
@@ -300,7 +273,7 @@ def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
                 f"let {direction.lower()} of a NetworkPolicy in namespace {job.namespace} "
                 "admit the pods of the job"
             )
-            yield fail(POLICY_CUTS, apart, message, action)
+            yield POLICY_CUTS.fail(apart, message, action)
 
 
 def meets_on_pod_network(pod: ObservedPod) -> bool:

@@ -14,32 +14,20 @@ from typing import Any, NamedTuple
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.systems import KUEUE
-from webhook.diagnose.explain.observation import (
-    Observation,
-    Stage,
-    common_form,
-    event_time,
-    fail,
-    observe,
-    seconds_since,
-)
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code, Level
-from webhook.diagnose.jobs import identity, title
+from webhook.diagnose.finding import Code, Finding, Level, Stage
+from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
-    "kueue-waiting",
-    "scheduling",
+    "scheduling/kueue-waiting",
     "Kueue has not admitted the job, or has evicted it.",
     "wait for quota; if it can never be granted as it stands, correct what Kueue names",
 )
 QUEUE_WAITING = Code(
-    "queue-waiting",
-    "scheduling",
+    "scheduling/queue-waiting",
     "The pod waits for a queue or a quota.",
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )
-_JOB_UID = KUEUE + "job-uid"
 _UID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
@@ -53,44 +41,18 @@ class Hold(NamedTuple):
     *remedy*: what to do; None for what the code says.
     """
 
-    level: Level
     does: str
     said: str
     remedy: str | None = None
+
+
+_SILENT = Hold("has not looked at {}", "", "is Kueue running?")
 
 
 def keep_workload(workload: Object) -> Object | None:
     """Keep a Workload that has not finished."""
     is_over = _conditions(workload).get("Finished", {}).get("status") == "True"
     return None if is_over else workload
-
-
-def may_be_held(pods: Iterable[Object]) -> bool:
-    """Tell whether a queue may hold back the job of these pods: a live one is on no node."""
-    live = [pod for pod in pods if not podspec.is_ending(pod)]
-    return not live or not all((pod.get("spec") or {}).get("nodeName") for pod in live)
-
-
-def objects_of(objects: Iterable[Object], pods: Iterable[Object], owner: str) -> tuple[Object, ...]:
-    """Return those of Kueue's *objects* that are of the job of these *pods*.
-
-    A job that is held back has none: *owner* is its name.
-    """
-    uids: set[object] = set()
-    titles, groups = {owner}, {owner}
-    for pod in pods:
-        uids |= {podspec.controller(pod).get("uid"), pod["metadata"].get("uid"), identity(pod)}
-        titles.add(title(pod))
-        groups.add(podspec.labels(pod).get(KUEUE + "pod-group-name", ""))
-    known = [each - {None, ""} for each in (uids, titles, groups)]
-    return tuple(one for one in objects if _is_of(one, *known))
-
-
-def _is_of(obj: Object, uids: set[Any], titles: set[Any], groups: set[Any]) -> bool:
-    references = obj["metadata"].get("ownerReferences") or ()
-    if podspec.labels(obj).get(_JOB_UID) in uids or obj["metadata"]["name"] in groups:
-        return True
-    return any(one.get("uid") in uids or one.get("name") in titles for one in references)
 
 
 def owner_of(held: Object) -> str:
@@ -104,7 +66,7 @@ def _owner(held: Object) -> Mapping[str, Any]:
     return podspec.controller(held) or next(iter(references), {})
 
 
-def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Say why Kueue or Volcano does not admit the job."""
     if any(is_gated(pod.pod) for pod in job.live):
         return  # its pods say so
@@ -112,7 +74,7 @@ def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
     yield from _by_volcano(job)
 
 
-def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     for workload in job.workloads or ():
         hold = hold_of(workload, snapshot.now)
         if hold is None:
@@ -120,8 +82,12 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
         # what kept its pods from being ready comes first
         stage = Stage.MEMBERS if hold.remedy is _NOT_READY else Stage.ADMISSION
         subject = f"Workload {workload['metadata']['name']}"
-        message = _message(workload, hold)
-        yield observe(hold.level, KUEUE_WAITING, subject, message, hold.remedy, stage=stage)
+        name, queue = owner_of(workload), (workload.get("spec") or {}).get("queueName")
+        what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
+        what = common_form(f"{what} (LocalQueue {queue})" if queue else what)
+        message = ": ".join(filter(None, (f"Kueue {hold.does.format(what)}", hold.said)))
+        level: Level = "warn" if hold is _SILENT else "fail"
+        yield KUEUE_WAITING.found(level, subject, message, hold.remedy, stage=stage)
 
 
 def is_gated(pod: Object) -> bool:
@@ -139,31 +105,20 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
         return None
     why = _said(evicted) if is_evicted else ""
     if (workload.get("spec") or {}).get("active") is False:
-        return Hold(
-            "fail", "passes over {}, since its Workload has spec.active: false", why, _ACTIVATE
-        )
+        return Hold("passes over {}, since its Workload has spec.active: false", why, _ACTIVATE)
     if has_quota and not is_evicted:
         said = _said(conditions.get("Admitted", {}))
         remedy = "look at status.admissionChecks of the Workload"
-        return Hold("fail", "has quota for {}, and waits for admission checks", said, remedy)
+        return Hold("has quota for {}, and waits for admission checks", said, remedy)
     said = "" if has_quota else _said(quota)
     if is_evicted and said in ("", why):
         is_late = evicted.get("reason") == "PodsReadyTimeout"
-        return Hold("fail", "has evicted {}", why, _NOT_READY if is_late else None)
+        return Hold("has evicted {}", why, _NOT_READY if is_late else None)
     if said:
         before = f"; it was evicted before ({evicted.get('reason')}): {why}" if is_evicted else ""
-        return Hold("fail", "does not admit {}", f"{said}{before}")
+        return Hold("does not admit {}", f"{said}{before}")
     age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
-    silent = Hold("warn", "has not looked at {}", "", "is Kueue running?")
-    return silent if age > _SOON_SECONDS else None
-
-
-def _message(workload: Object, hold: Hold) -> str:
-    queue = (workload.get("spec") or {}).get("queueName")
-    name = owner_of(workload)
-    what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
-    message = hold.does.format(common_form(f"{what} (LocalQueue {queue})" if queue else what))
-    return f"Kueue {message}: {hold.said}" if hold.said else f"Kueue {message}"
+    return _SILENT if age > _SOON_SECONDS else None
 
 
 def _conditions(held: Object) -> Mapping[str, Object]:
@@ -193,7 +148,7 @@ def owner_of_group(group: str) -> str:
     return group[:-_UID_LENGTH]
 
 
-def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
+def _by_volcano(job: ObservedJob) -> Iterator[Finding]:
     """Give Volcano's own words on a PodGroup that waits, whose job has no pod."""
     newest = max((pod.created for pod in job.pods), default="")
     for group, last in waiting_groups(job.warnings).items() if not job.live else ():
@@ -201,4 +156,4 @@ def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
             said = common_form(str(last.get("message") or ""))
             message = f"Volcano does not start {job.owner or 'the job'}: {said}"
             # a refusal of its pods comes before that its gang is not complete
-            yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.MEMBERS)
+            yield QUEUE_WAITING.fail(f"PodGroup {group}", message, stage=Stage.MEMBERS)

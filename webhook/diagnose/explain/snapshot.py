@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from webhook.core import names, podspec
-from webhook.core.addresses.claim import read_claim, tell
+from webhook.core.addresses.claim import Claim, read_claim, tell
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.decide import select_profile
@@ -22,57 +22,84 @@ from webhook.core.profiles import Profile, Profiles
 from webhook.core.reconcile import Member, beside_claims, read_member
 from webhook.core.review import Verdict, decide
 from webhook.diagnose.explain.nccl_log import PodLog
-from webhook.diagnose.explain.observation import natural, seconds_since
-from webhook.diagnose.jobs import FINISHED, ObservedPod
+from webhook.diagnose.jobs import FINISHED, Job, ObservedPod, find_jobs
 from webhook.diagnose.snapshot import Unread
-from webhook.world.view import REFUSED
+from webhook.diagnose.wording import event_time, natural, seconds_since
+from webhook.kube.resource import Key
+from webhook.world.view import REFUSED, View
 
-_NETWORK = "network "
+Labels = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class JobSnapshot:
     """Hold the objects as the API server gave them; None for what could not be read.
 
-    *now* is the API server's time. By namespace: *labels*, *claims* by name, names of
-    *claim_templates*. *networks*: the NetworkAttachmentDefinitions that were asked for by
-    (namespace, name), None for one that does not exist. *unusable*: names of profiles with a
-    fault; *not_ready*: what the controller says of others, by name. *workloads*: Kueue's that have
-    not finished, *policies*: NetworkPolicies. *lease*: empty for one that does not exist. *logs*:
-    by the name of each pod whose log was read; None where nobody asked for logs.
+    *now* is the API server's time. *labels*: of namespaces by name. By (namespace, name):
+    *networks* that were asked for, None for one that does not exist, *claims*, *claim_templates*.
+    *unusable*: names of profiles with a fault; *not_ready*: what the controller says of others, by
+    name. *workloads*: Kueue's that have not finished, *policies*: NetworkPolicies. *lease*: empty
+    for one that does not exist. *logs*: by the name of each pod whose log was read; None where
+    nobody asked for logs.
     """
 
     now: datetime
-    labels: Mapping[str, Mapping[str, str]] | None = None
+    labels: Labels | None = None
     events: tuple[Object, ...] | None = None
     nodes: tuple[NodeOffer, ...] | None = None
-    networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
+    networks: Mapping[Key, Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None
     unusable: frozenset[str] = frozenset()
     not_ready: Mapping[str, str] = field(default_factory=dict)
-    claims: Mapping[str, Mapping[str, Object]] = field(default_factory=dict)
-    claim_templates: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    claims: Mapping[Key, Object] | None = field(default_factory=dict)
+    claim_templates: Collection[Key] | None = ()
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     workloads: tuple[Object, ...] | None = ()
-    policies: tuple[Object, ...] = ()
+    policies: tuple[Object, ...] | None = ()
     lease: Object | None = None
-    lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    lease_key: Key = ("fabric-injector", "fabric-injector")
     logs: Mapping[str, PodLog] | None = None
     unread: tuple[Unread, ...] = ()
 
     @cached_property
-    def refused_networks(self) -> frozenset[str]:
-        """Return the networks, as ``namespace/name``, that the caller may not read."""
-        return frozenset(
-            part.what.removeprefix(_NETWORK)
-            for part in self.unread
-            if part.what.startswith(_NETWORK) and REFUSED in part.problem
-        )
+    def broken_networks(self) -> Mapping[Key, str]:
+        """Return by its name why the CNI configuration of a network cannot be read."""
+        found = {}
+        for key, network in self.networks.items():
+            if text := ((network or {}).get("spec") or {}).get("config"):
+                try:
+                    json.loads(text)
+                except (ValueError, RecursionError) as error:
+                    found[key] = str(error)
+        return found
 
     @cached_property
-    def world(self) -> ReadWorld:
-        """Return what admission asks the cluster for."""
-        return ReadWorld(self.labels, self.networks, self.refused_networks)
+    def world(self) -> View:
+        """Answer what admission asks by what was read; raise Unavailable for what was not.
+
+        Networks with a broken configuration count as unread. Those that may not be read are taken
+        to exist and to give addresses, as in a dry run.
+        """
+        refused = {each.what for each in self.unread if REFUSED in each.problem}
+        known = {
+            key: None if found is None else define_network(found)
+            for key, found in self.networks.items()
+            if key not in self.broken_networks
+        }
+
+        def namespace(name: str) -> Namespace | None:
+            if name not in (self.labels or {}):
+                raise Unavailable(f"namespace {name} was not read")
+            return Namespace(name, (self.labels or {})[name])
+
+        def network(space: str, name: str) -> NetworkDefinition | None:
+            if (space, name) in known:
+                return known[space, name]
+            if f"network {space}/{name}" in refused:
+                return NetworkDefinition(space, name, has_ipam=True)
+            raise Unavailable(f"network {space}/{name} was not read")
+
+        return View(namespace, namespace, network)
 
     @cached_property
     def _spaces(self) -> Mapping[str, Mapping[str, list[Object]]]:
@@ -88,34 +115,64 @@ class JobSnapshot:
         """Return what a list, ``events``, holds of a namespace."""
         return self._spaces[field_name].get(namespace, [])
 
-    def observe(self, pods: Iterable[Object], most: int | None = None) -> tuple[ObservedPod, ...]:
-        """Read pods as the controller and admission do, in the order of their names.
+    def observe(
+        self, job: Job, target: str = "", *, focus: str = "", most: int | None = None
+    ) -> ObservedJob:
+        """Return a job with what is read of it, its pods in the order of their names.
 
         *most*: of how many injected pods of one role and status admission is asked; None for all.
         """
-        ordered = sorted(pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
         alike: Counter[tuple[str | None, str | None]] = Counter()
-        observed = []
-        for pod in ordered:
+        pods = []
+        for pod in sorted(job.pods, key=lambda pod: natural(str(pod["metadata"].get("name")))):
             status = podspec.annotations(pod).get(names.STATUS)
             kind = podspec.labels(pod).get(names.RENDEZVOUS), status
             alike[kind] += 1
             is_asked = most is None or status is None or alike[kind] <= most
-            verdict = self._judge(pod) if is_asked else None
-            observed.append(ObservedPod(pod, self._member(pod), verdict))
-        return tuple(observed)
+            verdict = self.judge_today(pod) if is_asked else None
+            pods.append(ObservedPod(pod, self._member(pod), verdict))
+        space = job.namespace
+        concerns = job.concerns()
+        return ObservedJob(
+            target or f"job/{job.name}",
+            space,
+            job.owner,
+            focus,
+            tuple(pods),
+            (self.labels or {}).get(space),
+            None if self.events is None else tuple(filter(concerns, self.of("events", space))),
+            None if self.workloads is None else job.held_by(self.of("workloads", space)),
+        )
 
-    def _judge(self, pod: Object) -> Verdict | None:
-        return judge_today(pod, self.profiles, self.world, self.unusable)
+    def judge_today(self, pod: Object) -> Verdict | None:
+        """Return what admission would decide today; None where that cannot be known."""
+        if self.profiles is None:
+            return None
+        namespace = str(pod["metadata"].get("namespace") or "")
+        try:
+            space = self.world.namespace(namespace)
+            labels = {**(space.labels if space else {}), **podspec.labels(pod)}
+            if labels.get(names.PROFILE) in self.unusable:
+                return None  # the webhook may hold it with other content, or not at all
+            return decide(pod, namespace, self.profiles, self.world)
+        except Unavailable:
+            return None
 
     def _member(self, pod: Object) -> Member | None:
         live = (pod.get("status") or {}).get("phase") not in FINISHED
         member = read_member(pod) if live else None
         if member is not None and member.has_claims:
-            user = member.name, member.uid
-            claims = map(read_claim, self.claims.get(member.namespace, {}).values())
-            member = beside_claims(member, tell(one for one in claims if user in one.users))
+            used = self._claims_by_user.get((member.name, member.uid), ())
+            member = beside_claims(member, tell(used))
         return member
+
+    @cached_property
+    def _claims_by_user(self) -> Mapping[tuple[str, str], list[Claim]]:
+        found: dict[tuple[str, str], list[Claim]] = {}
+        for claim in map(read_claim, (self.claims or {}).values()):
+            for user in claim.users:
+                found.setdefault(user, []).append(claim)
+        return found
 
     def age(self, pod: ObservedPod) -> float:
         """Return for how many seconds a pod has existed."""
@@ -123,9 +180,7 @@ class JobSnapshot:
 
     def seconds_bound(self, pod: ObservedPod) -> float:
         """Return for how long a pod that is on a node has been there."""
-        condition = pod.condition("PodScheduled")
-        since = condition.get("lastTransitionTime") if condition.get("status") == "True" else None
-        return seconds_since(since or pod.created, self.now) or 0.0
+        return seconds_since(pod.since("PodScheduled") or pod.created, self.now) or 0.0
 
     def seconds_waited(self, pod: ObservedPod) -> float | None:
         """Return for how long the wait step has run; None where it does not run."""
@@ -167,110 +222,54 @@ class ObservedJob:
         return found
 
     @cached_property
+    def groups(self) -> Mapping[str, list[ObservedPod]]:
+        """Return by key all pods of each injected job: of a selector there may be several."""
+        known = {pod.name: pod for pod in self.pods}
+        found: dict[str, list[ObservedPod]] = {}
+        for job in find_jobs(pod.pod for pod in self.pods):
+            if job.key:
+                pods = [known[pod["metadata"]["name"]] for pod in job.pods]
+                found.setdefault(job.key, []).extend(pods)
+        return found
+
+    def last_words(self, *reasons: str) -> Mapping[str, str]:
+        """Return by pod name the last message of an Event of each pod with one of the reasons."""
+        found = [event for event in self.warnings if event.get("reason") in reasons]
+        return {
+            str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
+            for event in sorted(found, key=event_time)
+        }
+
+    @cached_property
     def warnings(self) -> tuple[Object, ...]:
         """Return its Events; none where they cannot be read."""
         return self.events or ()
 
 
-def owners_of(pods: Iterable[Object], owner: str = "") -> frozenset[str]:
-    """Return the names of what made these pods, and *owner*."""
-    made = {str(podspec.controller(pod).get("name") or "") for pod in pods}
-    return frozenset(made | {owner}) - {""}
-
-
 _DEFAULTS = {names.NETWORKS: "", names.DEFAULT_NETWORK: "kube-system"}
 """Annotations that name networks, and the namespace of one without; empty for the pod's own."""
-
-Labels = Mapping[str, Mapping[str, str]]
-Networks = Mapping[tuple[str, str], Object | None]
-
-
-def broken_networks(networks: Networks) -> Mapping[tuple[str, str], str]:
-    """Return by its name why the CNI configuration of a network cannot be read."""
-    found = {}
-    for key, network in networks.items():
-        if text := ((network or {}).get("spec") or {}).get("config"):
-            try:
-                json.loads(text)
-            except (ValueError, RecursionError) as error:
-                found[key] = str(error)
-    return found
-
-
-class ReadWorld:
-    """Implement model.World for what was read; raise Unavailable for what was not.
-
-    Networks with a broken configuration count as unread. Those that may not be read are taken to
-    exist and to give addresses, as in a dry run.
-    """
-
-    def __init__(
-        self, labels: Labels | None, networks: Networks, refused: Collection[str] = ()
-    ) -> None:
-        self._labels = labels or {}
-        self._networks = {
-            key: None if found is None else define_network(found)
-            for key, found in networks.items()
-            if key not in broken_networks(networks)
-        }
-        self._refused = refused
-
-    def namespace(self, name: str) -> Namespace | None:
-        """Give a namespace."""
-        if name not in self._labels:
-            raise Unavailable(f"namespace {name} was not read")
-        return Namespace(name, self._labels[name])
-
-    fresh_namespace = namespace
-
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-        """Look a network up."""
-        if (namespace, name) in self._networks:
-            return self._networks[namespace, name]
-        if f"{namespace}/{name}" in self._refused:
-            return NetworkDefinition(namespace, name, has_ipam=True)
-        raise Unavailable(f"network {namespace}/{name} was not read")
-
-    def has_profile(self, _name: str) -> bool:
-        """Know no other profile than those that were read."""
-        return False
-
-
-def judge_today(
-    pod: Object, profiles: Profiles | None, world: ReadWorld, unusable: Collection[str] = ()
-) -> Verdict | None:
-    """Return what admission would decide today; None where that cannot be known.
-
-    *unusable*: names of profiles that the webhook may hold with other content, or not at all.
-    """
-    if profiles is None:
-        return None
-    namespace = str(pod["metadata"].get("namespace") or "")
-    try:
-        space = world.namespace(namespace)
-        labels = {**(space.labels if space else {}), **podspec.labels(pod)}
-        if labels.get(names.PROFILE) in unusable:
-            return None
-        return decide(pod, namespace, profiles, world)
-    except Unavailable:
-        return None
 
 
 def networks_to_read(
     pods: Iterable[Object], labels: Labels | None, profiles: Profiles | None
-) -> list[tuple[str, str]]:
+) -> list[Key]:
     """Return (namespace, name) of each network that pods ask for or their profiles give.
 
-    *labels*: of namespaces by their names.
+    One pod of each kind is looked at. *labels*: of namespaces by their names.
     """
-    wanted: dict[tuple[str, str], None] = {}
+    kinds: dict[object, Object] = {}
     for pod in pods:
+        told = podspec.annotations(pod)
+        asked = *map(told.get, _DEFAULTS), podspec.labels(pod).get(names.PROFILE)
+        kinds.setdefault((pod["metadata"].get("namespace"), names.STATUS in told, *asked), pod)
+    wanted: dict[Key, None] = {}
+    for pod in kinds.values():
         own = str(pod["metadata"].get("namespace") or "")
         for annotation, default in _DEFAULTS.items():
-            if text := podspec.annotations(pod).get(annotation):
-                with suppress(ValueError):  # the pod's verdict says what is wrong with it
-                    for each in parse_networks(text, default or own).elements:
-                        wanted[each.namespace, each.name] = None
+            with suppress(ValueError):  # the pod's verdict says what is wrong with it
+                text = podspec.annotations(pod).get(annotation) or ""
+                for each in parse_networks(text, default or own).elements:
+                    wanted[each.namespace, each.name] = None
         space = Namespace(own, (labels or {}).get(own, {}))
         with suppress(Denied):  # likewise
             profile = select_profile(pod, space, profiles or Profiles(), None)

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain.addresses import is_made_again, needs
-from webhook.diagnose.explain.observation import seconds_since
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import counted, duration
+from webhook.diagnose.wording import counted, duration, seconds_since
 
 NO_NODE, NETWORK, CONTAINERS, WAIT, TRAINING = (
     *("no node", "network", "containers", "wait", "training"),
@@ -92,7 +91,7 @@ def _marks(snapshot: JobSnapshot, pod: ObservedPod, now: float) -> Iterator[tupl
     wait, training = pod.status_of(names.WAIT_CONTAINER), pod.status_of(_training(pod))
     begun, over = _times(wait)
     trains, ended = _times(training)
-    made = _condition(pod, "PodReadyToStartContainers")
+    made = pod.since("PodReadyToStartContainers")
     is_again = is_made_again(pod)
     network = NETWORK if made or not pod.has_begun else UNTOLD
     if wait.get("restartCount"):
@@ -101,7 +100,7 @@ def _marks(snapshot: JobSnapshot, pod: ObservedPod, now: float) -> Iterator[tupl
         trains = over or made or trains
     told = (
         (NO_NODE, "" if is_again else pod.created),
-        (network, "" if is_again else _condition(pod, "PodScheduled")),
+        (network, "" if is_again else pod.since("PodScheduled")),
         (CONTAINERS, made),
         (WAIT, begun),
         (CONTAINERS, over),
@@ -125,12 +124,6 @@ def _times(status: Object) -> tuple[str, str]:
     state = status.get("state") or {}
     found = state.get("running") or state.get("terminated") or {}
     return str(found.get("startedAt") or ""), str(found.get("finishedAt") or "")
-
-
-def _condition(pod: ObservedPod, kind: str) -> str:
-    condition = pod.condition(kind)
-    since = condition.get("lastTransitionTime") if condition.get("status") == "True" else ""
-    return str(since or "")
 
 
 def _steps(marks: Sequence[tuple[str, float]], now: float, *, is_live: bool) -> tuple[Step, ...]:

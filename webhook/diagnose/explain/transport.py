@@ -6,44 +6,37 @@ ranks meet (``Bootstrap``, ``OOB``) are there with every transport.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
-from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
-from webhook.diagnose.explain.observation import About, Observation, fail, ok, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
+from webhook.diagnose.finding import About, Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import listed
 
 RDMA_MEMORY_REFUSED = Code(
-    "rdma-memory-refused",
-    "transport",
+    "transport/rdma-memory-refused",
     "NCCL could not lock memory for RDMA.",
     "let ipcLock of the profile add IPC_LOCK, or raise memlock in the nodes' container runtime",
 )
 RDMA_UNCONNECTED = Code(
-    "rdma-unconnected",
-    "transport",
+    "transport/rdma-unconnected",
     "NCCL's RDMA devices of two pods do not reach each other.",
     "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network",
 )
 TRANSPORT_UNTOLD = Code(
-    "transport-untold",
-    "transport",
+    "transport/transport-untold",
     "The log does not tell which network the job trains over.",
     "set NCCL_DEBUG=INFO in the environment of the training container and start the job again",
 )
 TRANSPORT_TCP = Code(
-    "transport-tcp",
-    "transport",
+    "transport/transport-tcp",
     "By its log, the job's NCCL uses sockets (TCP), which is slow where the fabric has RDMA.",
     "see the message for the cause; NCCL_DEBUG_SUBSYS=INIT,NET,ENV lets NCCL tell more of it",
 )
@@ -58,7 +51,7 @@ _MORE = "set NCCL_DEBUG_SUBSYS=INIT,NET,ENV beside NCCL_DEBUG=INFO and start the
 
 
 class _Use(NamedTuple):
-    """Say what a pod trains over: *ways* as ``("RDMA",)``, *text* as ``RDMA on mlx5_0 (net1)``.
+    """Say what a pod trains over: *ways* as ``("RDMA",)``, *text* as ``RDMA on mlx5_0``.
 
     *is_seen*: channels are made.
     """
@@ -68,7 +61,7 @@ class _Use(NamedTuple):
     is_seen: bool
 
 
-def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at the logs that were read; at none where nobody asked for logs."""
     if snapshot.logs is None:
         return
@@ -77,10 +70,10 @@ def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obs
     for pod, found in read:
         if Sign.LOCKED_MEMORY in found.log.signs:
             message = "NCCL may not lock the memory that RDMA needs (Cannot allocate memory)"
-            yield fail(RDMA_MEMORY_REFUSED, pod, message)
+            yield RDMA_MEMORY_REFUSED.fail(pod, message)
         if Sign.UNCONNECTED in found.log.signs:
             message = "NCCL has found its RDMA devices, and they do not reach those of another pod"
-            yield fail(RDMA_UNCONNECTED, pod, message)
+            yield RDMA_UNCONNECTED.fail(pod, message)
         if found.log.tells:
             jobs.setdefault(pod.job, []).append((pod, found))
         else:
@@ -90,46 +83,37 @@ def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obs
         yield from _of_job(f"job {key}" if key else job.target, members, size)
     if not read and not any(each.what == "logs" for each in snapshot.unread):
         message = "no container of its pods that trains has begun to run: there is no log yet"
-        yield warn(TRANSPORT_UNTOLD, job.target, message, "ask again when the pods run")
+        yield TRANSPORT_UNTOLD.warn(job.target, message, "ask again when the pods run")
 
 
 def _of_job(
     subject: str, members: Sequence[tuple[ObservedPod, PodLog]], size: int
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Say once what is true of all members, and name those that differ."""
-    uses = {pod.name: _use(pod, found.log, is_alone=size == 1) for pod, found in members}
+    uses = [_use(found.log, is_alone=size == 1) for _, found in members]
     rest = f"; by the logs of {len(members):,} of {size:,} pods" if len(members) < size else ""
-    common = len({use.ways for use in uses.values()}) == 1
-    same = len({use.text for use in uses.values()}) == 1
-    for pod, found in members:
-        use = uses[pod.name]
-        text = use.text if same or not common else " and ".join(use.ways)
-        if found.is_previous:
-            text += " in the run before its container was restarted"
+    common = len({use.ways for use in uses}) == 1
+    is_example = common and len({use.text for use in uses}) > 1
+    for use, (pod, found) in zip(uses, members, strict=True):
         # devices may have another name on each node
-        detail = "" if same or not common else use.text
+        text = " and ".join(use.ways) if is_example else use.text
+        before = " in the run before its container was restarted" if found.is_previous else ""
+        text = f"{text}{before}{rest if common else ''}"
+        message = f"trains over {text}"
+        if _LOCAL in use.ways:
+            message = f"each NCCL communicator is within one pod or one NVLink domain, {text}"
+        elif not use.is_seen:
+            message = f"has chosen {text}, and made no channel between nodes yet"
         about: About = subject if common else pod
-        yield _told(pod, found, use, f"{text}{rest if common else ''}", about, detail)
+        detail = use.text if is_example else ""
+        if _TCP in use.ways and _LOCAL not in use.ways and (cause := _cause(pod, found)):
+            message = f"{message}: {cause[0]}"
+            yield TRANSPORT_TCP.warn(about, message, cause[1], detail=detail)
+        else:
+            yield ok("transport", about, message, detail)
 
 
-def _told(
-    pod: ObservedPod, found: PodLog, use: _Use, text: str, about: About, detail: str
-) -> Observation:
-    if _LOCAL in use.ways:
-        message = f"each NCCL communicator is within one pod or one NVLink domain, {text}"
-        return ok("transport", about, message, detail)
-    message = f"trains over {text}"
-    if not use.is_seen:
-        message = f"has chosen {text}, and made no channel between nodes yet"
-    if _TCP not in use.ways:
-        return ok("transport", about, message, detail)
-    if cause := _cause(pod, found):
-        why, action = cause
-        return warn(TRANSPORT_TCP, about, f"{message}: {why}", action, detail=detail)
-    return ok("transport", about, message, detail)
-
-
-def _use(pod: ObservedPod, log: NcclLog, *, is_alone: bool) -> _Use:
+def _use(log: NcclLog, *, is_alone: bool) -> _Use:
     if not log.channels and _needs_no_network(log, is_alone):
         return _Use((_LOCAL,), f"by {listed(log.local, _MOST_NAMED) or 'memory'}", is_seen=True)
     ways: dict[str, dict[str, None]] = {}
@@ -139,7 +123,10 @@ def _use(pod: ObservedPod, log: NcclLog, *, is_alone: bool) -> _Use:
         known = log.interfaces if way == _TCP else log.devices
         ways.setdefault(way, {}).update(log.channels.get(network) or known)
     direct = ", with GPUDirect RDMA" if log.channels and log.is_direct and _TCP not in ways else ""
-    text = " and ".join(f"{way}{_on(pod, where)}" for way, where in sorted(ways.items()))
+    text = " and ".join(
+        f"{way} on {listed(found, _MOST_NAMED)}" if found else way
+        for way, found in sorted(ways.items())
+    )
     return _Use(tuple(sorted(ways)), f"{text}{direct}", is_seen=bool(log.channels))
 
 
@@ -170,16 +157,6 @@ def _way(network: str, log: NcclLog) -> str:
 
 def _is_of_kernel(provider: str) -> bool:
     return provider.partition(";")[0] in _KERNEL_PROVIDERS
-
-
-def _on(pod: ObservedPod, where: Iterable[str]) -> str:
-    """Write `` on mlx5_0 (net1)``, as far as network-status tells the interface of a device."""
-    interfaces: dict[str, str] = {}
-    for entry in pod.attached or ():
-        for device in rdma_devices(json.dumps([entry])):
-            interfaces.setdefault(device, str(entry.get("interface") or ""))
-    told = [f"{name} ({interfaces[name]})" if interfaces.get(name) else name for name in where]
-    return f" on {listed(told, _MOST_NAMED)}" if told else ""
 
 
 def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
@@ -235,7 +212,7 @@ def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
     return f"its log does not say why it leaves {title} alone", _MORE
 
 
-def _untold(pod: ObservedPod, found: PodLog) -> Observation:
+def _untold(pod: ObservedPod, found: PodLog) -> Finding:
     """Say that the log does not tell, why, and how to ask."""
     log, container = found.log, found.container
     file = value_that_counts(pod, "NCCL_DEBUG_FILE")[0]
@@ -250,7 +227,7 @@ def _untold(pod: ObservedPod, found: PodLog) -> Observation:
     elif is_informed:
         why = "the log has none of NCCL's lines, though NCCL_DEBUG asks for them"
         action = "look again when training has begun; if the log was rotated, start the job again"
-    return warn(TRANSPORT_UNTOLD, pod, f"its network is unknown: {why}", action)
+    return TRANSPORT_UNTOLD.warn(pod, f"its network is unknown: {why}", action)
 
 
 def value_that_counts(pod: ObservedPod, variable: str) -> tuple[str | None, str]:

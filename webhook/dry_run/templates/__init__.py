@@ -15,12 +15,11 @@ from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates.documents import parse_documents
-from webhook.dry_run.templates.kinds import KINDS, unknown
-from webhook.dry_run.templates.pods import Expand, Found, Ignored, Peers, Template, Workload
+from webhook.dry_run.templates.kinds import expand, known
+from webhook.dry_run.templates.pods import Found, Ignored, Runtimes, Template, Workload
 from webhook.dry_run.templates.section import Section
 
 __all__ = [
-    "KINDS",
     "Ignored",
     "Template",
     "Templates",
@@ -59,16 +58,16 @@ def find_templates(
         for number, document in enumerate(documents, 1)
         for source, value in _items(document, f"document {number}")
     ]
-    peers = _by_name(value for _, value, _ in objects)
+    runtimes = _runtimes(value for _, value, _ in objects)
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
-    for source, value, notes in objects:
-        for found in _find(source, value, namespace or "default", peers):
+    for source, value, warned in objects:
+        for found in _find(source, value, namespace or "default", runtimes):
             if isinstance(found, Ignored):
                 ignored.append(found)
                 continue
-            pods.append(replace(found, notes=found.notes + notes))
+            pods.append(replace(found, notes=(*_misplaced(value, found.pod), *warned)))
             if len(pods) == most_pods:
                 return Templates(tuple(pods), tuple(ignored))
             containers = podspec.containers(found.pod)
@@ -108,14 +107,14 @@ def _name(metadata: Object) -> str:
     return f"{generate}*" if isinstance(generate, str) and generate else ""
 
 
-def _by_name(values: Iterable[Any]) -> Peers:
-    """Return the objects that have a kind and a name; of several that are the same, the first."""
-    found: dict[tuple[str, str], dict[str | None, Object]] = {}
+def _runtimes(values: Iterable[Any]) -> Runtimes:
+    """Return the runtimes of TrainJobs; of several that are the same, the first."""
+    found: dict[tuple[str, str, str], Object] = {}
     for value in values:
-        metadata = _metadata(value)
-        match metadata and value.get("kind"), metadata.get("name"), metadata.get("namespace"):
-            case str(kind), str(name), str() | None as namespace:
-                found.setdefault((kind, name), {}).setdefault(namespace, value)
+        metadata, kind = _metadata(value), value.get("kind") if isinstance(value, dict) else None
+        if kind in ("ClusterTrainingRuntime", "TrainingRuntime"):
+            space = metadata.get("namespace") if kind == "TrainingRuntime" else None
+            found.setdefault((kind, str(space or ""), _name(metadata)), value)
     return found
 
 
@@ -133,60 +132,35 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
         yield from _items(item, f"{source} item {index}")
 
 
-def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
-    kind, metadata = value.get("kind") if isinstance(value, dict) else None, _metadata(value)
+def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
+    kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or not kind:
         problem = "names no kind: it is not a Kubernetes object"
         problem = problem if isinstance(value, dict) else f"is not {OBJECT}"
         yield Ignored(source, problem, broken=True)
         return
-    name = _name(metadata)
-    for what, text in (("kind", kind), ("name", name.rstrip("*"))):
-        if len(text) > _LONGEST_NAME:
-            problem = f"its {what} has {len(text)} characters, and Kubernetes takes {_LONGEST_NAME}"
-            yield Ignored(source, problem, broken=True)
-            return
-    source = f"{kind}/{name or '?'}"
-    note, is_empty = _misplaced(kind, metadata), True
+    source = f"{kind[:_LONGEST_NAME]}/{_name(_metadata(value))[:_LONGEST_NAME] or '?'}"
+    is_empty = True
     try:
         root = Section(value)
         own = root.node("metadata").text("namespace", namespace)
-        workload = Workload(root, source, own, peers, _expand)
-        for found in _expand(workload):
+        workload = Workload(root, source, own, runtimes)
+        for found in expand(workload):
             is_empty = False
-            if note and isinstance(found, Template) and PROFILE not in podspec.labels(found.pod):
-                found = replace(found, notes=(note,))
             yield found
     except InputError as error:
         yield Ignored(source, str(error), broken=True)
         return
     if is_empty:
-        is_known = _known(workload) is not None
+        is_known = known(workload) is not None
         lack = f", without which a {kind} makes no pod: is a key misspelt or empty?"
         yield Ignored(source, "holds no pod template" + lack * is_known, broken=is_known)
 
 
-def _misplaced(kind: str, metadata: Object) -> str:
-    """Return a note about a profile that stands where nothing reads it; empty without one."""
-    labels, annotations = metadata.get("labels"), metadata.get("annotations")
-    if isinstance(annotations, dict) and PROFILE in annotations:
-        where = "it is a label of pods and namespaces"
-        return f"annotation {PROFILE} of the {kind} counts for nothing: {where}"
-    if kind != "Pod" and isinstance(labels, dict) and PROFILE in labels:
+def _misplaced(value: Object, pod: Object) -> Iterator[str]:
+    """Yield a note about a profile that stands where nothing reads it."""
+    labels = _metadata(value).get("labels")
+    has_own = isinstance(labels, dict) and PROFILE in labels
+    if has_own and PROFILE not in podspec.labels(pod):
         where = "write it into metadata.labels of its pod template"
-        return f"label {PROFILE} of the {kind} itself counts for nothing: {where}"
-    return ""
-
-
-def _expand(workload: Workload) -> Found:
-    spec = workload.root.value.get("spec")
-    is_pod = workload.root.value.get("kind") == "Pod"
-    if isinstance(spec, dict) and spec.get("replicas") == 0 and not is_pod:
-        yield workload.ignore("spec.replicas", "is 0: no pod is created")
-    else:
-        yield from (_known(workload) or unknown)(workload)
-
-
-def _known(workload: Workload) -> Expand | None:
-    group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    return KINDS.get((group, workload.kind))
+        yield f"label {PROFILE} of the {value['kind']} itself counts for nothing: {where}"

@@ -8,21 +8,25 @@ from typing import Any
 from webhook.core import podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.core.profiles.slips import did_you_mean
 from webhook.core.workloads.torchx import ROLE_INDEX
 from webhook.dry_run.templates.pods import (
     UNKNOWN_SUFFIX,
     Expand,
     Found,
+    Template,
+    Values,
     Workload,
     append_to,
     checked_pod,
+    copied,
+    variables,
 )
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.train_job import find_runtime
 
-Replicas = dict[str, Section]
+Roles = Mapping[str, Section]
 """The section of each replica type, by its name in lower case."""
+_NOTHING, _NO_PODS = Section({}), Section({"replicas": 0})
 
 
 def pod(workload: Workload) -> Found:
@@ -37,16 +41,14 @@ def pod(workload: Workload) -> Found:
 def equal_pods(workload: Workload) -> Found:
     """Complete one of the equal pods of a Deployment, ReplicaSet or DaemonSet."""
     shape = "deployment" if workload.kind == "Deployment" else "equal"
-    yield from workload.several(workload.spec, shape, {}, alone=False)
+    yield from workload.several(workload.spec, shape, alone=False)
 
 
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
-    spec, start = workload.spec, workload.spec.node("ordinals").number("start", 0)
+    spec = workload.spec
     values = {"set": workload.name, "subdomain": spec.text("serviceName")}
-    yield from workload.several(
-        spec, "statefulset", lambda index: {**values, "index": start + index}
-    )
+    yield from workload.several(spec, "statefulset", values)
 
 
 def batch_job(workload: Workload) -> Found:
@@ -54,65 +56,61 @@ def batch_job(workload: Workload) -> Found:
     spec, batch = workload.spec, workload.name
     if workload.kind == "CronJob":
         spec, batch = spec.node("jobTemplate", "spec"), f"{batch}-0"
-    count, indexed = spec.number("parallelism"), spec.text("completionMode") == "Indexed"
-    if count == 0:
+    shapes, count = _indices(spec, "NonIndexed")
+    if spec.number("parallelism") == 0:
         yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
-        return
-    shapes, count = (
-        ("job indexed", spec.number("completions", count)) if indexed else ("job", count)
-    )
-    yield from workload.several(spec, shapes, {"batch": batch}, count=count, alone=indexed)
+    else:
+        alone = "indexed" in shapes
+        yield from workload.several(spec, shapes, {"batch": batch}, count=count, alone=alone)
+
+
+def _indices(job: Section, mode: str) -> tuple[str, int]:
+    """Return the shapes of a Job's pods, and how many there are; *mode* is the default."""
+    count = job.number("parallelism")
+    if job.text("completionMode", mode) != "Indexed":
+        return "job", count
+    return "job indexed", job.number("completions", count)
 
 
 def job_set(workload: Workload) -> Found:
-    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other."""
-    yield from _job_set(workload, workload.spec)
+    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other.
 
-
-def train_job(workload: Workload) -> Found:
-    """Complete the pods of a TrainJob: the JobSet of its runtime, with what the TrainJob says."""
-    jobset, missing = find_runtime(workload)
-    if missing:
-        yield missing
-    yield from _job_set(workload, jobset)
-
-
-def runtime(workload: Workload) -> Found:
-    """Say that a runtime makes no pods itself."""
-    yield workload.ignore("", "makes no pod itself: it is used by the TrainJobs that name it")
-
-
-def _job_set(workload: Workload, spec: Section) -> Found:
+    The JobSet of a TrainJob is that of its runtime, with what the TrainJob says.
+    """
+    spec = workload.spec
+    if workload.kind == "TrainJob":
+        spec, missing = find_runtime(workload)
+        yield from missing
     jobs, network, coordinator = spec.nodes("replicatedJobs"), spec.node("network"), ""
     subdomain = network.text("subdomain", workload.name)
     if spec.has("coordinator"):
         at = spec.node("coordinator")
         place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
         coordinator = f"{workload.name}-{place}.{subdomain}"
-    if not network.flag("enableDNSHostnames", default=True):
-        subdomain = ""
-    everywhere = sum(job.number("replicas") for job in jobs)
-    shared = {"coordinator": coordinator, "subdomain": subdomain, "everywhere": everywhere}
+    has_names = network.flag("enableDNSHostnames", default=True)
+    shared: Values = {
+        "coordinator": coordinator,
+        "subdomain": subdomain if has_names else "",
+        "everywhere": sum(job.number("replicas") for job in jobs),
+    }
     for job in jobs:
         yield from _replicated_job(workload, job, shared)
 
 
-def _replicated_job(workload: Workload, job: Section, shared: Mapping[str, object]) -> Found:
+def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
     spec, replicas, role = job.node("template", "spec"), job.number("replicas"), job.text("name")
-    template, pods = spec.node("template"), spec.number("parallelism")
-    indexed = spec.text("completionMode", "Indexed") == "Indexed"
-    if indexed:
-        pods = spec.number("completions", pods)
-    has_second_index, shapes = indexed and pods > 1, "job indexed" if indexed else "job"
-
-    def values(number: int) -> Mapping[str, object]:
-        at, index = (0, number) if has_second_index else (number, 0)
-        own = {"batch": f"{workload.name}-{role}-{at}", "index": index, "job_index": at}
-        return {**shared, **own, "role": role, "replicas": replicas}
-
-    count, several = replicas * max(pods, 1), has_second_index or replicas > 1
+    shapes, pods = _indices(spec, "Indexed")
+    has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
+    first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
+    second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
     yield from workload.several(
-        job, f"{shapes} jobset", values, count=count, template=template, alone=several
+        job,
+        f"{shapes} jobset",
+        {**shared, **first, "role": role, "replicas": replicas},
+        second=second,
+        count=replicas * max(pods, 1),
+        template=spec.node("template"),
+        alone=has_second_index or replicas > 1,
     )
 
 
@@ -121,50 +119,40 @@ def leader_worker_set(workload: Workload) -> Found:
     spec, both = workload.spec, workload.spec.node("leaderWorkerTemplate")
     name, leader = workload.name, f"{workload.name}-0"
     size, groups = both.number("size"), spec.number("replicas")
-    worker = both.node("workerTemplate")
-    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
     is_own = spec.node("networkConfig").text("subdomainPolicy", "Shared") == "UniquePerReplica"
-    values = {"subdomain": leader if is_own else name, "size": size}
-    shapes, leaders = "statefulset leaderworkerset", groups * min(size, 1)
-    own = {**values, "set": name}
-    yield from workload.several(spec, shapes, own, count=leaders, template=first, alone=False)
+    values = {"set": name, "subdomain": leader if is_own else name, "size": size}
+    shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
+    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
+    count = groups * min(size, 1)
+    yield from workload.several(spec, shapes, values, count=count, template=first, alone=False)
     if size > 1:
-        pod = workload.pod(worker, shapes, **values, set=leader, index=1)
-        yield workload.template(worker, pod, groups * (size - 1))
+        values |= {"set": leader, "index": 1}
+        count = groups * (size - 1)
+        yield from workload.several(spec, shapes, values, count=count, template=worker, alone=False)
 
 
-_TYPES = {
-    **dict.fromkeys(("PyTorchJob", "PaddleJob", "XGBoostJob"), ("Master", "Worker")),
-    "TFJob": ("Chief", "Master", "PS", "Worker", "Evaluator"),
-    "JAXJob": ("Worker",),
-    "MPIJob": ("Launcher", "Worker"),
-}
-"""The replica types of each kind, as they are shown; the operator refuses others.
-
-Source: kubeflow/trainer release-1.9 pkg/webhooks.
-"""
+_ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
+"""The replica types of all kinds, rank 0 first. Source: kubeflow/trainer release-1.9 pkg/apis."""
 
 
-def _replica_types(workload: Workload) -> Replicas:
-    """Return what stands in the map whose key ends in ``ReplicaSpecs``, rank 0 first.
+def _roles(workload: Workload) -> Roles:
+    """Return what stands in the map whose key ends in ``ReplicaSpecs``.
 
-    Raises InputError for a type that the operator does not know.
+    Raises InputError for a type that no operator knows.
     """
-    known, found = _TYPES[workload.kind], {}
+    found = {}
     for key in filter(lambda key: key.lower().endswith("replicaspecs"), workload.spec.value):
         holder = workload.spec.node(key)
         for name in filter(holder.has, holder.value):
-            if name.lower() not in map(str.lower, known):
-                meant = did_you_mean(name, known)
-                remedy = f"did you mean {meant}?" if meant else f"write one of {', '.join(known)}"
-                where = holder.at(name)
-                raise InputError(f"{where}: is not a replica type of {workload.kind}; {remedy}")
+            if name.lower() not in _ROLES:
+                problem = f"is not a replica type; write one of {', '.join(_ROLES)}"
+                raise InputError(f"{holder.at(name)}: {problem}")
             found[name.lower()] = holder.node(name)
-    return {kind: found[kind] for kind in map(str.lower, known) if kind in found}
+    return {role: found[role] for role in _ROLES if role in found}
 
 
-def _count(types: Replicas) -> int:
-    return sum(each.number("replicas") for each in types.values())
+def _count(roles: Roles) -> int:
+    return sum(each.number("replicas") for each in roles.values())
 
 
 def kubeflow_job(workload: Workload) -> Found:
@@ -172,53 +160,37 @@ def kubeflow_job(workload: Workload) -> Found:
 
     Of a single type the first two are shown.
     """
-    types = _replica_types(workload)
-    leaders = {"launcher", "master", "chief"} & types.keys() or {"worker"}
-    shared, values = _pytorch(workload, types) if workload.kind == "PyTorchJob" else ("", {})
-    for role, replicas in types.items():
+    roles = _roles(workload)
+    leaders = {"launcher", "master", "chief"} & roles.keys() or {"worker"}
+    shared, values = _pytorch(workload, roles) if workload.kind == "PyTorchJob" else ("", {})
+    for role, replicas in roles.items():
         shapes = "kubeflow" + (" kubeflow-leads" if role in leaders else "") + shared
         if role == "launcher":
             shapes += " kubeflow-launcher"
         if "pytorch-master" in shared:
             shapes += f" pytorch-rank-of-{role}"
-        alone = _count(types) == replicas.number("replicas")
+        alone = _count(roles) == replicas.number("replicas")
         yield from workload.several(replicas, shapes, {**values, "role": role}, alone=alone)
 
 
-def _pytorch(workload: Workload, types: Replicas) -> tuple[str, Object]:
+def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
-    spec, shapes = workload.spec, " pytorch"
+    spec, nodes, shapes = workload.spec, _count(roles), " pytorch"
     processes = str(spec.value["nprocPerNode"]) if spec.has("nprocPerNode") else "auto"
-    values: Object = {"processes": processes}
-    if "master" in types:
-        shapes += " pytorch-master"
-        nodes, each = _count(types), int(processes) if re.fullmatch("[0-9]+", processes) else 1
-        values |= {"port": _pytorch_port(types["master"]), "world": nodes * each, "nodes": nodes}
-    if spec.has("elasticPolicy"):
-        shapes += " pytorch-elastic"
-        shapes += " pytorch-standalone" if spec.node("elasticPolicy").flag("standalone") else ""
-        values |= _elastic(workload, types.get("worker") or Section({"replicas": 0}))
-    return shapes, values
-
-
-def _elastic(workload: Workload, worker: Section) -> Mapping[str, object]:
-    policy, workers = workload.spec.node("elasticPolicy"), worker.number("replicas")
+    world = nodes * (int(processes) if re.fullmatch("[0-9]+", processes) else 1)
+    policy, workers = spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
     host = policy.text("rdzvHost", f"{workload.name}-worker-0")
     least, most = (policy.number(key, workers) for key in ("minReplicas", "maxReplicas"))
-    is_range = policy.has("minReplicas") or policy.has("maxReplicas")
-    pairs = [f"{pair.text('key')}={pair.text('value')}" for pair in policy.nodes("rdzvConf")]
-    return {
-        "endpoint": f"{host}:{policy.number('rdzvPort', _pytorch_port(worker))}",
+    shapes += " pytorch-master" if "master" in roles else ""
+    shapes += " pytorch-elastic" if spec.has("elasticPolicy") else ""
+    return shapes, {
+        "processes": processes,
+        "world": world,
+        "nodes": nodes,
+        "endpoint": f"{host}:{policy.number('rdzvPort', 23456)}",
         "backend": policy.text("rdzvBackend", "c10d"),
-        "range": f"{least}:{most}" if is_range else workers,
-        "conf": ",".join(pairs),
+        "range": workers if least == most else f"{least}:{most}",
     }
-
-
-def _pytorch_port(replicas: Section) -> int:
-    """Return the port that the operator reads from container ``pytorch``, else its own."""
-    container = replicas.node("template", "spec").named("containers", "pytorch")
-    return container.named("ports", "pytorchjob-port").number("containerPort", 23456)
 
 
 def mpi_job(workload: Workload) -> Found:
@@ -227,7 +199,7 @@ def mpi_job(workload: Workload) -> Found:
         yield from kubeflow_job(workload)
         return
     launcher_works = workload.spec.flag("runLauncherAsWorker")
-    for role, replicas in _replica_types(workload).items():
+    for role, replicas in _roles(workload).items():
         values = {"role": role, "batch": f"{workload.name}-launcher"}
         if role == "launcher":
             shapes = "job mpi mpi-launcher" + (" mpi-rank" if launcher_works else "")
@@ -246,72 +218,64 @@ def volcano_job(workload: Workload) -> Found:
     if not plugins.keys().isdisjoint(("pytorch", "tensorflow", "mpi", "ray")):
         plugins.setdefault("svc", [])
     names = [task.text("name", f"default{index}") for index, task in enumerate(nodes)]
-    tasks = list(zip(names, nodes, strict=True))
-    shapes = "volcano" + (" volcano-svc" if "svc" in plugins else "")
-    values: Object = {"queue": workload.spec.text("queue", "default")}
-    ranks = _add_pytorch_plugin(values, workload, plugins.get("pytorch"), dict(tasks[::-1]))
-    hosts = _volcano_hosts(workload.name, names) if _gives_hosts(plugins.get("svc")) else {}
-    roles = [task.node("template", "metadata", "labels").text(ROLE_INDEX) for task in nodes]
-    for (name, task), copies in zip(tasks, _shown_by_role(roles), strict=True):
-        if copies:
-            yield from workload.several(
-                task,
-                shapes + (" volcano-pytorch" + ranks.get(name, "") if ranks else ""),
-                {**values, "task": name},
-                alone=not ranks,
-                copies=copies,
-                env=hosts,
-            )
+    tasks = dict(zip(names, nodes, strict=True))
+    ranks, values = _pytorch_plugin(workload, plugins.get("pytorch"), tasks)
+    queue = workload.spec.text("queue", "default")
+    hosts = _volcano_hosts(workload.name, names) if "svc" in plugins else []
+    svc = " volcano-svc" if "svc" in plugins else ""
+    for index, copies in _shown_by_role([task.node("template") for task in nodes]):
+        shapes = f"volcano{svc} {ranks.get(names[index], ranks.get('', ''))}"
+        own = {**values, "queue": queue, "task": names[index]}
+        alone = not ranks
+        for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
+            if hosts and isinstance(each, Template):
+                for container in podspec.every_container(each.pod):
+                    append_to(container, "env", *copied(hosts))
+            yield each
 
 
-def _shown_by_role(roles: Sequence[str]) -> Iterator[int]:
-    """Yield for each part of a TorchX app how many it stands for, 0 where another stands for it.
+def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
+    """Yield which parts of a TorchX app are shown, and how many each stands for.
 
     The first two replicas of each role are shown; parts without a role all are.
     """
+    roles = [part.node("metadata", "labels").text(ROLE_INDEX) for part in parts]
     sizes, seen = Counter(roles), Counter[str]()
-    for role in roles:
+    for index, role in enumerate(roles):
         seen[role] += 1
-        yield 1 if not role or seen[role] == 1 else sizes[role] - 1 if seen[role] == 2 else 0
+        if not role or seen[role] == 1:
+            yield index, 1
+        elif seen[role] == 2:
+            yield index, sizes[role] - 1
 
 
-def _add_pytorch_plugin(
-    values: Object,
-    workload: Workload,
-    arguments: Sequence[str] | None,
-    tasks: Mapping[str, Section],
-) -> Mapping[str, str]:
-    """Add the plugin's values; return the shape of each task's rank, none without its master."""
-    master, worker = (_argument(arguments or (), role, role) for role in ("master", "worker"))
+def _pytorch_plugin(
+    workload: Workload, arguments: Sequence[str] | None, tasks: Roles
+) -> tuple[Mapping[str, str], Values]:
+    """Return the shapes of each task, of others by ``""``, and the values of all.
+
+    Without its master the plugin does nothing.
+    """
+    flags = dict(argument.lstrip("-").partition("=")[::2] for argument in arguments or ())
+    master, worker = flags.get("master", "master"), flags.get("worker", "worker")
     if arguments is None or master not in tasks:
-        return {}
-    spec = tasks[master].node("template", "spec")
+        return {}, {}
+    spec, shape = tasks[master].node("template", "spec"), "volcano-pytorch"
     host = spec.text("hostname", f"{workload.name}-{master}-0")
-    values["master"] = f"{host}.{spec.text('subdomain', workload.name)}"
-    values["port"] = _argument(arguments, "port", "23456")
-    values["world"] = _count({role: tasks[role] for role in {master, worker} & tasks.keys()})
-    return {worker: " volcano-pytorch-worker", master: " volcano-pytorch-master"}
+    return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
+        "master": f"{host}.{spec.text('subdomain', workload.name)}",
+        "port": flags.get("port", "23456"),
+        "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
+    }
 
 
-def _argument(arguments: Sequence[str], name: str, default: str) -> str:
-    """Read a flag as Go's flag package does: ``--name=value``, ``-name value``."""
-    for index, argument in enumerate(arguments):
-        key, equals, value = argument.lstrip("-").partition("=")
-        if key == name:
-            return value if equals else next(iter(arguments[index + 1 :]), "true")
-    return default
-
-
-def _gives_hosts(svc: Sequence[str] | None) -> bool:
-    says = "false" if svc is None else _argument(svc, "inject-hosts-env", "true")
-    return says.lower() not in ("false", "f", "0")
-
-
-def _volcano_hosts(job: str, tasks: Sequence[str]) -> Object:
+def _volcano_hosts(job: str, tasks: Sequence[str]) -> list[Object]:
     """Return the variables in which the svc plugin names the pods of all tasks."""
     tasks = [task.replace("-", "_").upper() for task in tasks]
     names = [f"VC_{task}_{suffix}" for task in tasks for suffix in ("HOSTS", "NUM")]
-    return {name: {"configMapKeyRef": {"name": f"{job}-svc", "key": name}} for name in names}
+    return variables(
+        {name: {"configMapKeyRef": {"name": f"{job}-svc", "key": name}} for name in names}
+    )
 
 
 _RAY_CLUSTERS = {
@@ -336,41 +300,32 @@ def ray_cluster(workload: Workload) -> Found:
         return
     made = workload.part(workload.root, spec.number("replicas"))
     spec = spec.node(*_RAY_CLUSTERS[workload.kind])
-    if spec.has("headGroupSpec"):
-        head = spec.node("headGroupSpec")
-        yield made.template(head.node("template"), _ray_pod(made, head, "head"))
-    for group in spec.nodes("workerGroupSpecs"):
-        replicas = max(group.number("replicas", 0), group.number("minReplicas", 0))
-        if replicas == 0 and group.number("maxReplicas") == 0:
-            yield made.ignore(group.at("replicas"), "is 0: no pod is created")
-            continue
-        number = max(replicas, 1) * max(group.number("numOfHosts"), 1)
-        yield made.template(group.node("template"), _ray_pod(made, group, "worker"), number)
+    heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
+    name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
+    for group in heads + spec.nodes("workerGroupSpecs"):
+        is_head, of = group in heads, group.text("groupName", "headgroup")
+        least = max(group.number("replicas", 0), group.number("minReplicas", 0))
+        most = 0 if least == group.number("maxReplicas") == 0 else max(least, 1)
+        values = {
+            "cluster": name,
+            "group": of,
+            "prefix": "head" if is_head else f"{of}-worker",
+            "node": "head" if is_head else "worker",
+        }
+        number = most * max(group.number("numOfHosts"), 1)
+        for each in made.several(group, "ray", values, count=number, alone=False):
+            if isinstance(each, Template):
+                _add_shared_memory(each.pod, group)
+            yield each
 
 
-def _ray_pod(workload: Workload, group: Section, node: str) -> Object:
-    name, version = group.text("groupName", "headgroup"), workload.root.text("apiVersion")
-    generated = "" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}"
-    made = workload.pod(
-        group.node("template"),
-        "ray",
-        cluster=workload.name + generated,
-        prefix="head" if node == "head" else f"{name}-worker",
-        version=version if version.startswith("ray.io/") else "ray.io/v1",
-        group=name,
-        node=node,
-    )
-    if not group.node("rayStartParams").has("plasma-directory"):
-        _add_shared_memory(made)
-    return made
-
-
-def _add_shared_memory(pod: Object) -> None:
+def _add_shared_memory(pod: Object, group: Section) -> None:
     """Mount memory at /dev/shm of the Ray container, as large as its memory, where none is."""
     container = pod["spec"]["containers"][0]
-    if any(mount.get("mountPath") == "/dev/shm" for mount in podspec.mounts(container)):
+    is_mounted = any(mount.get("mountPath") == "/dev/shm" for mount in podspec.mounts(container))
+    if is_mounted or group.node("rayStartParams").has("plasma-directory"):
         return
-    size = podspec.requests(container).get("memory") or podspec.limits(container).get("memory")
+    size = podspec.requests(container).get("memory")
     volume: Object = {"medium": "Memory", "sizeLimit": size} if size else {"medium": "Memory"}
     append_to(pod["spec"], "volumes", {"name": "shared-mem", "emptyDir": volume})
     append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
@@ -387,20 +342,22 @@ def pod_clique_set(workload: Workload) -> Found:
     keys = ("podCliqueScalingGroups", "podCliqueScalingGroupConfigs")
     groups = [group for key in keys for group in template.nodes(key)]
     for name, clique in cliques.items():
-        group = next((one for one in groups if name in one.words("cliqueNames")), Section({}))
+        group = next((one for one in groups if name in one.words("cliqueNames")), _NOTHING)
         number, own = group.number("replicas"), group.text("name")
-        pods = sum(sizes.get(other, 0) for other in group.words("cliqueNames"))
         owner = f"{workload.name}-0-{own}" if own else workload.name
-        spec = clique.node("spec", "podSpec")
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}
-        made_of = Section({"metadata": metadata, "spec": spec.value}, clique.path)
-        values = {"clique": f"{owner}-0-{name}", "owner": owner, "pods": pods}
+        pod = {"metadata": metadata, "spec": clique.node("spec", "podSpec").value}
+        values = {
+            "clique": f"{owner}-0-{name}",
+            "owner": owner,
+            "pods": sum(sizes.get(other, 0) for other in group.words("cliqueNames")),
+        }
         yield from workload.several(
             clique.node("spec"),
             "grove grove-group" if own else "grove",
             values,
             count=sizes[name] if number else 0,
-            template=made_of,
+            template=Section(pod, clique.path),
             copies=copies * number,
         )
 
@@ -422,39 +379,38 @@ def storm_service(workload: Workload) -> Found:
         yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
 
 
-def app_wrapper(workload: Workload) -> Found:
-    """Find the pods of every wrapped object: MCAD's v1beta1, TorchX's among them, and v1beta2.
+def known(workload: Workload) -> Expand | None:
+    """Return what finds the pods of an object of this kind; None for an unknown one."""
+    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    return KINDS.get((group, workload.kind))
 
-    Source: project-codeflare/multi-cluster-app-dispatcher
+
+def expand(workload: Workload) -> Found:
+    """Find the pods of an object of any kind."""
+    spec = workload.root.value.get("spec")
+    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
+        yield workload.ignore("spec.replicas", "is 0: no pod is created")
+    else:
+        yield from (known(workload) or any_object)(workload)
+
+
+def any_object(workload: Workload) -> Found:
+    """Complete one pod of each template in an object of any kind: AppWrappers, and unknown ones.
+
+    A template is ``{spec: {containers: […]}}``, or a ``podSpec`` that holds containers. An object
+    inside it is completed by its own kind. Source: project-codeflare/multi-cluster-app-dispatcher
     pkg/controller/queuejobresources/genericresource; project-codeflare/appwrapper
     internal/controller/appwrapper/resource_management.go.
     """
-    wrapped = workload.spec.node("resources").nodes("GenericItems")
-    items = [item.node("generictemplate") for item in wrapped]
-    items += [component.node("template") for component in workload.spec.nodes("components")]
-    roles = [item.node("metadata", "labels").text(ROLE_INDEX) for item in items]
-    for item, copies in zip(items, _shown_by_role(roles), strict=True):
-        if copies:
-            yield from workload.expand(workload.part(_owned(workload, item), copies))
-
-
-def _owned(workload: Workload, item: Section) -> Section:
-    owners = [*(node.value for node in item.node("metadata").nodes("ownerReferences"))]
-    metadata = {**item.node("metadata").value, "ownerReferences": [*owners, workload.owner()]}
-    return Section({**item.value, "metadata": metadata}, item.path)
-
-
-def unknown(workload: Workload) -> Found:
-    """Complete one pod of each template in an object of a kind that no table knows.
-
-    A template is ``{spec: {containers: […]}}``, or a ``podSpec`` that holds containers. An object
-    inside it, as other wrappers hold them, is completed by its own kind.
-    """
-    for node, replicas in _below(workload.root.value, "", 1, is_root=True):
+    found = [*_below(workload.root.value, workload.root.path, 1, is_root=True)]
+    for index, copies in _shown_by_role([node for node, _ in found]):
+        node, replicas = found[index]
         if _is_object(node.value):
-            yield from workload.expand(workload.part(node, replicas))
+            yield from expand(workload.part(node, replicas * copies))
         else:
-            yield workload.template(node, workload.pod(node, "equal"), replicas)
+            yield from workload.several(
+                node, "equal", count=replicas, template=node, alone=False, copies=copies
+            )
 
 
 def _below(
@@ -488,10 +444,13 @@ def _has_containers(spec: Any) -> bool:
     return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
 
 
-def refuse(workload: Workload) -> Found:
-    """Say that nobody wrote down what the operator of a kind makes of it."""
-    advice = "save a pod that its operator made, and give that to dry-run"
-    yield workload.ignore("", f"is of a kind whose pods dry-run cannot make; {advice}")
+def no_pod(workload: Workload) -> Found:
+    """Say why an object makes no pod, or none that anybody wrote down."""
+    message = "makes no pod itself: it is used by the TrainJobs that name it"
+    if not workload.kind.endswith("Runtime"):
+        advice = "save a pod that its operator made, and give that to dry-run"
+        message = f"is of a kind whose pods dry-run cannot make; {advice}"
+    yield workload.ignore("", message)
 
 
 _TABLE: tuple[tuple[Expand, str, str], ...] = (
@@ -502,20 +461,20 @@ _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (batch_job, "batch", "Job CronJob"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-    (train_job, "trainer.kubeflow.org", "TrainJob"),
-    (runtime, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
+    (job_set, "trainer.kubeflow.org", "TrainJob"),
+    (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
+    (no_pod, "kubeflow.org", "MXJob"),
     (volcano_job, "batch.volcano.sh", "Job"),
     (ray_cluster, "ray.io", "RayCluster RayJob RayService"),
     (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),
     (storm_service, "orchestration.aibrix.ai", "StormService"),
     (pod_clique_set, "grove.io", "PodCliqueSet"),
-    (app_wrapper, "workload.codeflare.dev", "AppWrapper"),
-    (app_wrapper, "mcad.ibm.com", "AppWrapper"),
-    (refuse, "kubeflow.org", "MXJob"),
-    (refuse, "training.kubedl.io", "PyTorchJob TFJob MPIJob XGBoostJob"),
-    (refuse, "train.distributed.io", "TorchJob"),
+    (any_object, "workload.codeflare.dev", "AppWrapper"),
+    (any_object, "mcad.ibm.com", "AppWrapper"),
+    (no_pod, "training.kubedl.io", "PyTorchJob TFJob MPIJob XGBoostJob"),
+    (no_pod, "train.distributed.io", "TorchJob"),
 )
 KINDS: Mapping[tuple[str, str], Expand] = {
     (group, kind): expand for expand, group, kinds in _TABLE for kind in kinds.split()

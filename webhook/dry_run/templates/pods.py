@@ -7,7 +7,7 @@ generateName without its random end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -56,8 +56,10 @@ class Ignored:
 Found: TypeAlias = Iterator[Template | Ignored]
 Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
-Peers: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, Object]]
-"""Objects by kind and name, then by namespace, so that each is found without a search."""
+Values: TypeAlias = Mapping[str, object]
+"""What goes into the braces of shapes.yaml."""
+Runtimes: TypeAlias = Mapping[tuple[str, str, str], Object]
+"""The runtimes of the input, by kind, namespace (empty if it has none) and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +67,13 @@ class Workload:
     """Hold an object of the input whose templates are looked for.
 
     *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it.
-    *peers*: the objects of the input. *expand* finds the pods of an object inside this one.
     *copies*: how many objects like this one a wrapper makes.
     """
 
     root: Section
     source: str
     namespace: str
-    peers: Peers
-    expand: Expand
+    runtimes: Runtimes
     copies: int = 1
 
     @property
@@ -99,60 +99,24 @@ class Workload:
         namespace = root.node("metadata").text("namespace", self.namespace)
         return replace(self, root=root, namespace=namespace, copies=self.copies * copies)
 
-    def owner(self) -> Object:
-        """Return the ownerReference that a pod of this object carries."""
-        return _owner(self.root.text("apiVersion"), self.kind, self.name)
-
-    def pod(self, template: Section, shapes: str, **values: object) -> Object:
-        """Make a pod of a template, as the *shapes* say; *values* go into their braces.
-
-        It shares nothing with the input. Raises InputError if the template is not that of a pod.
-        """
-        own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
-        shape = fill(shapes, **{**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
-        pod = checked_pod(template)
-        meta: Object = pod.get("metadata") or {}
-        spec = pod["spec"]
-        owner = _owner(*shape["owner"].split()) if "owner" in shape else self.owner()
-        metadata: Object = {
-            **{key: shape.get(key) for key in ("name", "generateName")},
-            "namespace": self.namespace,
-            "labels": {**(meta.get("labels") or {}), **shape.get("labels", {})},
-            "annotations": {**(meta.get("annotations") or {}), **shape.get("annotations", {})},
-            "ownerReferences": [owner],
-        }
-        spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
-        spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
-        present = {key: value for key, value in metadata.items() if value}
-        made: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
-        _add_variables(made, shape)
-        return made
-
-    def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
-        """Finish *pod*, which stands for *replicas* pods, as the API server does."""
-        _default_requests(pod)
-        source = f"{self.source} {template.path}" if template.path else self.source
-        namespace = pod["metadata"].get("namespace") or self.namespace
-        number = min(replicas * self.copies, _MOST)
-        return Template(source, namespace, pod, workload=self.source, replicas=number)
-
     def several(
         self,
         holder: Section,
         shapes: str,
-        values: Mapping[str, object] | Callable[[int], Mapping[str, object]],
+        values: Values = {},  # noqa: B006  # nobody changes it
         *,
+        second: Values = {},  # noqa: B006
         count: int | None = None,
         template: Section | None = None,
         alone: bool = True,
         copies: int = 1,
-        env: Object = {},  # noqa: B006  # nobody changes it
     ) -> Found:
         """Yield rank 0 of equal pods, and one other for the rest.
 
         *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
-        *values*: as in `pod`, or by the index, which is one itself. Pods that are not ``alone`` in
-        their job have one that stands for all. *copies*: of the group. *env*: of all containers.
+        *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
+        Pods that are not ``alone`` in their job have one that stands for all. *copies*: of the
+        group.
         """
         count = holder.number("replicas") if count is None else count
         if count == 0:
@@ -161,12 +125,52 @@ class Workload:
         template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
-            own = values(index) if callable(values) else values
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
-            pod = self.pod(template, shapes, **{**numbers, **own})
-            for container in podspec.every_container(pod):
-                append_to(container, "env", *variables(env))
-            yield self.template(template, pod, like * copies)
+            made = self._pod(template, shapes, {**numbers, **values, **(second if index else {})})
+            yield self.template(template, made, like * copies)
+
+    def _pod(self, template: Section, shapes: str, values: Values) -> Object:
+        """Make a pod of a template, as the *shapes* say. It shares nothing with the input."""
+        own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
+        shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
+        pod = checked_pod(template)
+        meta: Object = pod.get("metadata") or {}
+        own_owner = (self.root.text("apiVersion"), self.kind, self.name)
+        api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
+        metadata: Object = {
+            **{key: shape.get(key) for key in ("name", "generateName")},
+            "namespace": self.namespace,
+            **{
+                key: {**(meta.get(key) or {}), **shape.get(key, {})}
+                for key in ("labels", "annotations")
+            },
+            "ownerReferences": [
+                {"apiVersion": api_version, "kind": kind, "name": name}
+                | {"uid": UID, "controller": True}
+            ],
+        }
+        spec = pod["spec"]
+        spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
+        spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
+        for container in podspec.every_container(pod):
+            _add_variables(container, shape, runs=container in podspec.containers(pod))
+        present = {key: value for key, value in metadata.items() if value}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
+
+    def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
+        """Finish *pod*, which stands for *replicas* pods, as the API server does.
+
+        It copies each limit without a request into the requests. Source: kubernetes
+        pkg/apis/core/v1/defaults.go SetDefaults_Pod.
+        """
+        for container in podspec.every_container(pod):
+            resources = container.get("resources") or {}
+            if limits := resources.get("limits"):
+                resources["requests"] = {**limits, **(resources.get("requests") or {})}
+        source = f"{self.source} {template.path}" if template.path else self.source
+        namespace = pod["metadata"].get("namespace") or self.namespace
+        number = min(replicas * self.copies, _MOST)
+        return Template(source, namespace, pod, workload=self.source, replicas=number)
 
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
@@ -174,22 +178,23 @@ class Workload:
 
 
 @cache
-def _shapes() -> Mapping[str, Object]:
-    text = files("webhook.dry_run.templates").joinpath("shapes.yaml").read_text(encoding="utf-8")
+def read_data(file: str) -> Mapping[str, Object]:
+    """Return what a YAML file beside this one holds."""
+    text = files("webhook.dry_run.templates").joinpath(file).read_text(encoding="utf-8")
     found: Mapping[str, Object] = yaml.load(text, Loader=yaml.CSafeLoader)
     return found
 
 
-def fill(shapes: str, **values: object) -> Object:
+def fill(shapes: str, values: Values) -> Object:
     """Return the *shapes* of these names in one, with *values* in their braces."""
     made: Object = {}
     for name in shapes.split():
-        for key, value in _filled(_shapes()[name], values).items():
+        for key, value in _filled(read_data("shapes.yaml")[name], values).items():
             made[key] = {**made.get(key, {}), **value} if isinstance(value, dict) else value
     return made
 
 
-def _filled(shape: Object, values: Mapping[str, object]) -> Object:
+def _filled(shape: Object, values: Values) -> Object:
     """Fill the texts of a shape; leave out those that become empty."""
     made: Object = {}
     for key, value in shape.items():
@@ -200,17 +205,16 @@ def _filled(shape: Object, values: Mapping[str, object]) -> Object:
     return made
 
 
-def _add_variables(pod: Object, shape: Object) -> None:
-    for container in podspec.containers(pod):
-        append_to(container, "env", *variables(shape.get("env", {})))
+def _add_variables(container: Object, shape: Object, *, runs: bool) -> None:
+    """Add the variables of a shape; some are only for containers that *run* all the time."""
     first = shape.get("first_env", {})
-    for container in podspec.every_container(pod):
-        for each in variables(shape.get("otherwise_env", {})):
-            if not podspec.has_env(container, each["name"]):
-                append_to(container, "env", each)
-        if first:
-            others = [each for each in podspec.env(container) if each.get("name") not in first]
-            container["env"] = variables(first) + others
+    env = [each for each in podspec.env(container) if each.get("name") not in first]
+    added = variables(shape.get("env", {})) if runs else []
+    for each in variables(shape.get("otherwise_env", {})):
+        if not podspec.has_env(container, each["name"]):
+            added.append(each)
+    if first or added:
+        container["env"] = [*variables(first), *env, *added]
 
 
 def variables(values: Mapping[str, str | Object]) -> list[Object]:
@@ -253,32 +257,6 @@ def copied(value: Any, holder: str = "") -> Any:
     return value
 
 
-def _owner(api_version: str, kind: str, name: str) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
-
-
 def append_to(holder: Object, key: str, *items: Object) -> None:
     """Append to the list at *key*, making it where it is missing or null."""
-    if items:
-        holder[key] = [*(holder.get(key) or ()), *items]
-
-
-def upsert(items: list[Object], added: Iterable[Object]) -> None:
-    """Replace entries of the same name, append the others."""
-    for entry in added:
-        places = [at for at, item in enumerate(items) if item.get("name") == entry.get("name")]
-        if places:
-            items[places[0]] = entry
-        else:
-            items.append(entry)
-
-
-def _default_requests(pod: Object) -> None:
-    """Copy each limit without a request into the requests.
-
-    Source: kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Pod.
-    """
-    for container in podspec.every_container(pod):
-        resources = container.get("resources") or {}
-        if limits := resources.get("limits"):
-            resources["requests"] = {**limits, **(resources.get("requests") or {})}
+    holder[key] = [*(holder.get(key) or ()), *items]

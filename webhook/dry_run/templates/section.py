@@ -45,11 +45,6 @@ class Section:
         holder = Section({f"{key}[{index}]": item for index, item in enumerate(items)}, self.path)
         return list(map(holder.node, holder.value))
 
-    def named(self, key: str, name: str) -> Section:
-        """Return the item of the list at *key* whose ``name`` is *name*; else an empty object."""
-        found = (item for item in self.nodes(key) if item.text("name") == name)
-        return next(found, Section({}, self.at(key)))
-
     def text(self, key: str, default: str = "") -> str:
         """Return the string at *key*; *default* where it is missing or empty."""
         return self._read(key, str, STRING, "") or default

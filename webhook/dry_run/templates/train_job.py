@@ -4,12 +4,8 @@ The runtime is the input's, else what Trainer ships under that name. Source: kub
 pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import yaml
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.pods import (
@@ -18,7 +14,7 @@ from webhook.dry_run.templates.pods import (
     append_to,
     copied,
     fill,
-    upsert,
+    read_data,
     variables,
 )
 from webhook.dry_run.templates.section import Section
@@ -30,39 +26,28 @@ _TORCHTUNE = ["tune", "run"]
 _MPI_KEYS = "mpi-ssh-auth"
 
 
-def find_runtime(workload: Workload) -> tuple[Section, Ignored | None]:
+def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
     """Return the spec of the JobSet, and which runtime is missing in the input."""
-    reference = workload.spec.node("runtimeRef")
+    reference, missing = workload.spec.node("runtimeRef"), []
     kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", _DEFAULT)
-    known, missing = workload.peers.get((kind, name), {}), None
-    found = known.get(workload.namespace) or known.get(None)
-    if found is None and kind == "ClusterTrainingRuntime":
-        found = next(iter(known.values()), None)
-    if found is not None:
-        runtime = Section(copied(Section(found).node("spec").value), f"{kind}/{name} spec")
+    spaces, is_shared = (workload.namespace, ""), kind == "ClusterTrainingRuntime"
+    found = [workload.runtimes.get((kind, space, name)) for space in spaces]
+    if known := next(filter(None, found), None):
+        runtime = Section(copied(Section(known).node("spec").value), f"{kind}/{name} spec")
     else:
-        is_shipped = kind == "ClusterTrainingRuntime" and name in _shipped()
-        runtime = Section(copied(_shipped()[name if is_shipped else _DEFAULT]), "runtime")
+        shipped = read_data("trainer_runtimes.yaml")
+        is_shipped = is_shared and name in shipped
+        runtime = Section(copied(shipped[name if is_shipped else _DEFAULT]), "runtime")
         other = f"Trainer's {_DEFAULT} in its place; add it to the input"
         other = "the one that Trainer ships" if is_shipped else other
         message = f"is not in the input: {workload.source} is shown with {other}"
-        missing = Ignored(f"{kind}/{name}", message)
+        missing.append(Ignored(f"{kind}/{name}", message))
     jobset = runtime.node("template", "spec")
     for job in jobset.nodes("replicatedJobs"):
         _apply(workload, job, runtime.node("mlPolicy"))
-        for patch in _patches(workload, job.text("name")):
+        for patch in _patches(workload.spec, job.text("name")):
             _merge(job.node("template", "spec").value, {"template": patch})
     return jobset, missing
-
-
-@cache
-def _shipped() -> Mapping[str, Object]:
-    """Return the specs of the ClusterTrainingRuntimes that Trainer ships, by name."""
-    file = files("webhook.dry_run.templates").joinpath("trainer_runtimes.yaml")
-    found: Mapping[str, Object] = yaml.load(
-        file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
-    )
-    return found
 
 
 def _apply(workload: Workload, job: Section, policy: Section) -> None:
@@ -71,6 +56,7 @@ def _apply(workload: Workload, job: Section, policy: Section) -> None:
     step = job.node("template", "metadata", "labels").text(_ANCESTOR)
     is_trainer = step == "trainer" or (name == _NODE and not is_mpi)
     spec = job.node("template", "spec")
+    pod = spec.node("template", "spec")
     if is_trainer or name == _NODE:
         job.value["replicas"] = 1
         nodes = workload.spec.node("trainer").number("numNodes", policy.number("numNodes"))
@@ -78,12 +64,12 @@ def _apply(workload: Workload, job: Section, policy: Section) -> None:
             nodes = max(nodes - 1, 1)
         if name == _NODE or not is_mpi:
             spec.value |= {"completions": nodes, "parallelism": nodes}
-        for container in spec.node("template", "spec").nodes("containers"):
+        for container in pod.nodes("containers"):
             if container.text("name") == _NODE:
                 _apply_trainer(workload, container, policy, nodes, runs_command=is_trainer)
     if is_mpi and name in (_NODE, "launcher"):  # both get the keys by which they reach each other
-        pod, secret = spec.node("template", "spec"), f"{workload.name}-{_MPI_KEYS}"
         pod.nodes("volumes")  # raises InputError unless it is a list
+        secret = f"{workload.name}-{_MPI_KEYS}"
         append_to(pod.value, "volumes", {"name": _MPI_KEYS, "secret": {"secretName": secret}})
 
 
@@ -107,22 +93,21 @@ def _apply_trainer(
     elif workload.spec.has("trainer") and policy.has("xgboost"):
         shapes = "xgboost"
     processes = trainer.number("numProcPerNode", 0) or "auto"
-    given = fill(shapes, nodes=nodes, master=master, processes=processes).get("env", {})
-    env = [node.value for node in container.nodes("env")]
-    upsert(env, [*(node.value for node in trainer.nodes("env")), *variables(given)])
-    container.value["env"] = env
+    given = fill(shapes, {"nodes": nodes, "master": master, "processes": processes}).get("env", {})
+    own_env = [each.value for holder in (container, trainer) for each in holder.nodes("env")]
+    container.value["env"] = _by_name([*own_env, *variables(given)])
 
 
-def _patches(workload: Workload, job: str) -> Iterator[Object]:
+def _patches(spec: Section, job: str) -> Iterator[Object]:
     """Yield what the TrainJob lays over the pod template of a replicated Job."""
     for key in ("podSpecOverrides", "podTemplateOverrides"):  # of v2.0 and v2.1
-        for override in workload.spec.nodes(key):
+        for override in spec.nodes(key):
             patch = {one: value for one, value in override.value.items() if one != "targetJobs"}
             if any(target.text("name") == job for target in override.nodes("targetJobs")):
                 yield {"spec": patch} if key == "podSpecOverrides" else patch
-    for patch_of_runtime in workload.spec.nodes("runtimePatches"):
-        spec = patch_of_runtime.node("trainingRuntimeSpec", "template", "spec")
-        for replicated in spec.nodes("replicatedJobs"):
+    for patch_of_runtime in spec.nodes("runtimePatches"):
+        jobset = patch_of_runtime.node("trainingRuntimeSpec", "template", "spec")
+        for replicated in jobset.nodes("replicatedJobs"):
             if replicated.text("name") == job:
                 yield replicated.node("template", "spec", "template").value
 
@@ -131,18 +116,25 @@ def _merge(target: Object, change: Mapping[str, Any]) -> None:
     """Lay *change* over *target*: objects and containers key by key, other items by their names."""
     for key, value in change.items():
         is_containers = key in ("containers", "initContainers")
-        old = target.get(key, [] if is_containers else None)
+        old: Any = target.get(key, [] if is_containers else None)
         if isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
-        elif not (isinstance(old, list) and isinstance(value, list) and _is_named([*old, *value])):
+        elif not (_is_named(old) and _is_named(value)):
             target[key] = copied(value)
         elif is_containers:  # those that the runtime has
             for one in value:
                 for same in (container for container in old if container["name"] == one["name"]):
                     _merge(same, one)
         else:
-            upsert(old, copied(value))
+            target[key] = _by_name([*old, *copied(value)])
 
 
-def _is_named(items: Iterable[Any]) -> bool:
-    return all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items)
+def _is_named(items: Any) -> bool:
+    return isinstance(items, list) and all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in items
+    )
+
+
+def _by_name(items: list[Object]) -> list[Object]:
+    """Return the last of each name, where the first stands."""
+    return [*{str(item.get("name")): item for item in items}.values()]

@@ -10,12 +10,11 @@ from webhook.core import names, podspec
 from webhook.core.decide import looks_like_training
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
-from webhook.diagnose.explain.admission import concerns
-from webhook.diagnose.explain.judge import NOTHING, judge, observe_job, shown_address, shown_phase
+from webhook.diagnose.explain.judge import NOTHING, judge, shown_address, shown_phase
 from webhook.diagnose.explain.queues import hold_of, owner_of, owner_of_group, waiting_groups
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.finding import WEIGHT, Finding
-from webhook.diagnose.jobs import Job, expected_members, is_injected
+from webhook.diagnose.jobs import Job, concerns, expected_members, is_injected
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration
 
@@ -106,15 +105,15 @@ def _shows_training(pod: Object) -> bool:
 
 
 def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
-    observed = observe_job(snapshot, job, most=_MOST_ALIKE)
-    judged = judge(snapshot, observed)
+    observed = snapshot.observe(job, most=_MOST_ALIKE)
+    findings, names_of_masters = judge(snapshot, observed)
     pods = observed.pods
-    masters = [pod for pod in observed.live if pod.name in judged.masters]
+    masters = [pod for pod in observed.live if pod.name in names_of_masters]
     masters.sort(key=lambda pod: pod.created, reverse=True)
     waits = [
         seconds for pod in observed.live if (seconds := snapshot.seconds_waited(pod)) is not None
     ]
-    wrong = (one for one in judged.findings if one.level != "ok" and one.code is not UNREAD)
+    wrong = (one for one in findings if one.level != "ok" and one.code is not UNREAD)
     return JobStatus(
         job.namespace,
         job.name,

@@ -15,12 +15,20 @@ from webhook.core.model import Object
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
 from webhook.core.workloads.systems import STATEFUL_POD
-from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
-from webhook.diagnose.explain.judge import observe_job
+from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read
-from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, title
+from webhook.diagnose.jobs import (
+    NAME_LABELS,
+    Job,
+    JobKind,
+    ObservedPod,
+    find_jobs,
+    job_key,
+    title,
+)
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
+from webhook.diagnose.wording import common_form, listed, named, natural
 from webhook.kube.catalogue import (
     EVENTS,
     NAMESPACES,
@@ -31,8 +39,9 @@ from webhook.kube.catalogue import (
     RESOURCE_CLAIMS,
     WORKLOADS,
 )
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import whole
-from webhook.kube.resource import Key, Resource
+from webhook.kube.resource import Key, Resource, object_key
 from webhook.world.profiles_read import ProfilesRead
 from webhook.world.view import REFUSED, read_namespace
 
@@ -73,7 +82,7 @@ def read_job(
     job = _with_pods(cluster, "explain reads", partial(_find, cluster, target))
     snapshot = _read(cluster, [job], logs=logs)
     focus = target.name if target.kind == "pod" else ""
-    found = observe_job(snapshot, job, str(target), focus=focus)
+    found = snapshot.observe(job, str(target), focus=focus)
     if not (found.pods or found.events or found.workloads):
         raise _nothing(cluster, target, snapshot)
     return snapshot, found
@@ -131,22 +140,14 @@ def _find(cluster: Snapshot, target: Target) -> Job:
     pods = _pods(cluster, f"{names.JOB}={name}") if target.of_kind is None else []
     by_key = bool(pods)
     pods = [*pods, *_siblings(cluster, pods)] if by_key else _named(cluster, name, target.of_kind)
-    jobs = [job for job in find_jobs(pods) if not by_key or name in _keys(job)]
+    jobs = [job for job in find_jobs(pods) if not by_key or name in map(job_key, job.pods)]
     live = [job for job in jobs if job.is_live]
     if len(live) > 1:
         listed = "\n".join(f"  job/{job}" for job in live)
         raise InputError(f"{target}: {len(live)} jobs are named so; name one by its key:\n{listed}")
-    newest = sorted(jobs, key=lambda job: max(_created(pod) for pod in job.pods))
+    newest = sorted(jobs, key=lambda job: job.newest)
     chosen = (live or newest or [nothing])[-1]
     return chosen if by_key else chosen._replace(owner=name)
-
-
-def _keys(job: Job) -> set[str]:
-    return {podspec.labels(pod).get(names.JOB, "") for pod in job.pods}
-
-
-def _created(pod: Object) -> str:
-    return str(pod["metadata"].get("creationTimestamp") or "")
 
 
 def _siblings(cluster: Snapshot, known: list[Object]) -> list[Object]:
@@ -170,28 +171,26 @@ def _named(cluster: Snapshot, name: str, of_kind: JobKind | None) -> list[Object
         found += _siblings(cluster, found)
     pods = found or _pods(cluster)
     if of_kind is not None:
-        return [pod for pod in pods if of_kind.owns(pod, name)]
+        return [pod for pod in pods if name in of_kind.owners(pod)]
     owned = [pod for pod in pods if podspec.controller(pod).get("name") == name]
     return owned or found
 
 
 def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputError:
+    hint = "name the job's namespace by -n"
     if snapshot.labels == {}:
-        lack = f"namespace {cluster.namespace} does not exist; name the job's namespace by -n"
-        return InputError(f"{target}: {lack}")
-    there = sorted(
-        {job.owner for job in find_jobs(_pods(cluster)) if podspec.controller(job.pods[0])}
-    )
-    hint = "; name the job's namespace by -n"
+        return InputError(f"{target}: namespace {cluster.namespace} does not exist; {hint}")
+    there = {job.owner for job in find_jobs(_pods(cluster)) if podspec.controller(job.pods[0])}
     if there:
-        more = ", …" if len(there) > _NAMED else ""
-        hint = f"; jobs there: {', '.join(there[:_NAMED])}{more}"
+        hint = f"jobs there: {listed(sorted(there), _NAMED)}"
     lack = "no Event of an owner of that name (a suspended job has neither)"
     if snapshot.events is None:
         lack = "its Events may not be read"
     if snapshot.workloads is None:
         lack += ", nor may Kueue's Workloads be read"
-    return InputError(f"{target}: namespace {cluster.namespace} has no such pod, and {lack}{hint}")
+    return InputError(
+        f"{target}: namespace {cluster.namespace} has no such pod, and {lack}; {hint}"
+    )
 
 
 # what pods depend on
@@ -200,6 +199,8 @@ def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputE
 def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobSnapshot:
     """Read what the pods of these jobs lead to."""
     pods = [pod for job in jobs for pod in job.pods]
+    claims = [each for pod in pods for each in (pod.get("spec") or {}).get("resourceClaims") or ()]
+    by_template = any(each.get("resourceClaimTemplateName") for each in claims)
     early = _together(
         labels=partial(_part, cluster, partial(_labels, cluster)),
         profiles=partial(read_profiles, cluster),
@@ -207,8 +208,8 @@ def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobS
     )
     labels = early["labels"]
     known: ProfilesRead = early["profiles"] or ProfilesRead("")
-    examples = [pod for job in jobs for pod in _examples(job)]
-    wanted = networks_to_read(examples, labels, known.profiles)
+    wanted = networks_to_read(pods, labels, known.profiles)
+    templates = RESOURCE_CLAIM_TEMPLATES.metadata
     return JobSnapshot(
         now=cluster.now,
         labels=labels,
@@ -221,12 +222,12 @@ def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobS
             events=partial(_part, cluster, partial(_events, cluster)),
             lease=partial(_part, cluster, lambda: cluster.lease() or {}),
             networks=partial(_networks, cluster, wanted),
-            claims=partial(_claims, cluster, pods),
-            claim_templates=partial(_claim_templates, cluster, pods),
-            device_offers=partial(_offers, cluster, pods),
-            workloads=partial(_part, cluster, partial(_workloads, cluster, pods)),
-            policies=partial(_allowed, cluster, partial(_list, cluster, NETWORK_POLICIES)),
-            logs=partial(read_logs, cluster, pods) if logs else lambda: None,
+            claims=partial(_by_name, cluster, RESOURCE_CLAIMS) if claims else dict,
+            claim_templates=partial(_by_name, cluster, templates) if by_template else dict,
+            device_offers=partial(_offers, cluster, pods, by_claim=bool(claims)),
+            workloads=partial(_part, cluster, partial(_workloads, cluster, jobs)),
+            policies=partial(_part, cluster, partial(_list, cluster, NETWORK_POLICIES)),
+            logs=partial(_logs, cluster, pods) if logs else lambda: None,
         ),
         unread=tuple(cluster.unread()),
     )
@@ -246,28 +247,8 @@ def _part(cluster: Snapshot, read: Callable[[], T]) -> T | None:
         return None
 
 
-def _allowed(cluster: Snapshot, read: Callable[[], tuple[Object, ...]]) -> tuple[Object, ...]:
-    """Return what *read* does; nothing, without a note, where the caller may not read it."""
-    try:
-        return read()
-    except Unread as unread:
-        if REFUSED not in unread.problem:
-            cluster.note(unread.what, unread.problem)
-        return ()
-
-
 def _list(cluster: Snapshot, resource: Resource) -> tuple[Object, ...]:
     return cluster.list_all(resource, whole, cluster.namespace, partly=True)
-
-
-def _examples(job: Job) -> Iterable[Object]:
-    """Return one pod of each kind of the job; pods of a kind ask for the same networks."""
-    kinds: dict[object, Object] = {}
-    for pod in job.pods:
-        told = podspec.annotations(pod)
-        key = told.get(names.NETWORKS), told.get(names.DEFAULT_NETWORK), names.STATUS in told
-        kinds.setdefault((*key, podspec.labels(pod).get(names.PROFILE)), pod)
-    return kinds.values()
 
 
 def _labels(cluster: Snapshot) -> Mapping[str, Mapping[str, str]]:
@@ -311,66 +292,114 @@ def _networks(cluster: Snapshot, wanted: Sequence[Key]) -> Mapping[Key, Object |
     return {key: one[0] for key, one in zip(wanted, found, strict=True) if one is not None}
 
 
-def _offers(cluster: Snapshot, pods: Iterable[Object]) -> DeviceOffers:
-    """Read what claims give of the devices that these pods ask for."""
-    live = [pod for pod in pods if not podspec.is_ending(pod)]
-    asked = {resource for pod in live for resource in devices(pod)}
-    is_named = bool(_claims_named(live))
-    if not asked and not is_named:
-        return DeviceOffers()
-    return cluster.device_offers(lambda offer: is_named or any(map(offer.gives, asked)))
-
-
-def _workloads(cluster: Snapshot, pods: Sequence[Object]) -> tuple[Object, ...]:
-    """List unfinished Workloads, in the version that their group prefers."""
-    if not queues.may_be_held(pods):
-        return ()
-    what = WORKLOADS.name
-    group = cluster.once(what, what, partial(cluster.reader.preferred_version, WORKLOADS.group))
-    if not group and any(map(queues.is_gated, pods)):
-        lack = "this cluster serves no kueue.x-k8s.io, and a pod has its gate"
-        raise Unread(what, f"{lack}; is Kueue installed as a whole?")
-    if not group:
-        return ()
-    found = cluster.list_optional(WORKLOADS.at(group), queues.keep_workload, cluster.namespace)
-    if found is None:
-        raise Unread(what, f"{group} serves no workloads; is Kueue installed as a whole?")
-    return tuple(filter(None, found))
-
-
-def _claims_named(pods: Iterable[Object]) -> list[tuple[str, Object]]:
-    """Return the entries of ``spec.resourceClaims``, each with its pod's namespace."""
-    return [
-        (str(pod["metadata"]["namespace"]), each)
-        for pod in pods
-        for each in (pod.get("spec") or {}).get("resourceClaims") or ()
-    ]
-
-
-def _list_claims(cluster: Snapshot, resource: Resource) -> tuple[Object, ...] | None:
-    """Return None where they cannot be read, or where the cluster serves no claims."""
+def _by_name(cluster: Snapshot, resource: Resource) -> Mapping[Key, Object] | None:
+    """Return objects by namespace and name; None where they cannot be read, or have no such API."""
     read = partial(cluster.list_optional, resource, whole, cluster.namespace, partly=True)
-    return _part(cluster, read)
+    found = _part(cluster, read)
+    return None if found is None else {object_key(each): each for each in found}
 
 
-def _claims(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, Mapping[str, Object]]:
-    """Return by namespace the ResourceClaims by name; nothing where they cannot be read."""
-    entries = _claims_named(pods)
-    listed = _list_claims(cluster, RESOURCE_CLAIMS) if entries else None
-    if listed is None:
+def _offers(cluster: Snapshot, pods: Iterable[Object], *, by_claim: bool) -> DeviceOffers:
+    """Read what claims give of the devices that these pods ask for."""
+    asked = {each for pod in pods if not podspec.is_ending(pod) for each in devices(pod)}
+    if not asked and not by_claim:
+        return DeviceOffers()
+    return cluster.device_offers(lambda offer: by_claim or any(map(offer.gives, asked)))
+
+
+def _workloads(cluster: Snapshot, jobs: Sequence[Job]) -> tuple[Object, ...]:
+    """List unfinished Workloads, in the version that their group prefers."""
+    if jobs and not any(job.may_be_held() for job in jobs):
+        return ()
+    what, found = WORKLOADS.name, None
+    group = cluster.once(what, what, partial(cluster.reader.preferred_version, WORKLOADS.group))
+    if group:
+        found = cluster.list_optional(WORKLOADS.at(group), queues.keep_workload, cluster.namespace)
+    if found is None and (group or any(queues.is_gated(pod) for job in jobs for pod in job.pods)):
+        lack = "this cluster serves no kueue.x-k8s.io, and a pod has its gate"
+        lack = f"{group} serves no {what}" if group else lack
+        raise Unread(what, f"{lack}; is Kueue installed as a whole?")
+    return tuple(filter(None, found or ()))
+
+
+# logs
+
+MOST_PODS = 128
+_ALL_BYTES = 64 << 20
+_MOST_BYTES = 4 << 20
+"""Of one log. It begins where the kubelet last rotated it (containerLogMaxSize, 10 MiB)."""
+_SECONDS = 30.0
+_FORBIDDEN = 403
+_RIGHT = "ask for get of pods/log, or let an administrator run this"
+
+
+def _logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]:
+    """Read what NCCL printed in the logs of rank 0 and of other pods that train, up to MOST_PODS.
+
+    What cannot be read is noted; where rank 0's may not be, no other is asked for.
+    """
+    chosen = choose_pods([pod for pod in map(ObservedPod, pods) if _has_trained(pod)], MOST_PODS)
+    most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
+    read = partial(_log, cluster, most)
+    first = [read(pod) for pod in chosen[:1]]
+    if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
+        cluster.note("logs", f"{first[0]}; {_RIGHT}")
         return {}
-    claims: dict[str, dict[str, Object]] = {space: {} for space, _ in entries}
-    for claim in listed:
-        claims.get(claim["metadata"]["namespace"], {})[claim["metadata"]["name"]] = claim
-    return claims
+    answers = [*first, *at_once([partial(read, pod) for pod in chosen[1:]])]
+    failed: dict[str, list[str]] = {}
+    found: dict[str, PodLog] = {}
+    for pod, answer in zip(chosen, answers, strict=True):
+        if isinstance(answer, PodLog):
+            found[pod.name] = answer
+        else:
+            failed.setdefault(common_form(str(answer), pod.name), []).append(pod.name)
+    for problem, pods_of in failed.items():
+        what = f"of {named(pods_of)} cannot be read"
+        cluster.note("logs", f"{what}, so that part is unknown: {problem}")
+    return found
 
 
-def _claim_templates(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, frozenset[str]]:
-    """Return by namespace the names of ResourceClaimTemplates, where pods name any."""
-    entries = _claims_named(pods)
-    spaces = {space for space, each in entries if each.get("resourceClaimTemplateName")}
-    listed = _list_claims(cluster, RESOURCE_CLAIM_TEMPLATES.metadata) if spaces else None
-    if listed is None:
-        return {}
-    keys = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in listed]
-    return {space: frozenset(name for of, name in keys if of == space) for space in spaces}
+def choose_pods(pods: Sequence[ObservedPod], most: int) -> list[ObservedPod]:
+    """Choose rank 0 first, then others spread evenly over the job in the order of their names."""
+    ordered = sorted(pods, key=lambda pod: (not pod.is_master, natural(pod.name)))
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[number * len(ordered) // most] for number in range(most)]
+
+
+def _has_trained(pod: ObservedPod) -> bool:
+    found = pod.status_of(str(pod.training.get("name")))
+    state = found.get("state") or {}
+    return bool(found.get("restartCount") or "running" in state or "terminated" in state)
+
+
+def _log(cluster: Snapshot, most: int, pod: ObservedPod) -> PodLog | Unavailable:
+    """Read the training container's log; of the run before it where this one tells nothing."""
+    container = str(pod.training.get("name") or "")
+    query = {"container": container, "limitBytes": str(most)}
+    try:
+        now = PodLog(container, read_log([_ask(cluster, pod, query, most)]))
+    except Unavailable as error:
+        return error
+    if now.log.tells or not pod.status_of(container).get("restartCount"):
+        return now
+    try:
+        before = read_log([_ask(cluster, pod, {**query, "previous": "true"}, most)])
+    except Unavailable:
+        return now  # the former run is removed
+    return PodLog(container, before, is_previous=True) if before.tells else now
+
+
+def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
+    path = f"{PODS.object_path(object_key(pod.pod))}/log"
+    answer = cluster.connection.request(
+        "GET",
+        path,
+        query=query,
+        headers={"Accept": "application/json, */*"},
+        timeout=_SECONDS,
+        most_bytes=2 * most,
+    )
+    if answer.status != 200:
+        raise RequestFailed(answer.problem, answer.status)
+    return answer.body[:most]

@@ -1,1 +1,0 @@
-"""Read from the cluster what `explain` and `status` judge."""
