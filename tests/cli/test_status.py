@@ -168,19 +168,11 @@ def test_an_owner_that_can_create_no_pod() -> None:
     ]
     assert found[0].first is not None
     assert found[0].first.message == "a pod of it was refused: pod bert-worker-2: no network"
-
-
-def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() -> None:
-    scene = Scene()
-    is_refused(scene)
-    scene.events[0]["involvedObject"]["name"] = "roberta"
     assert [job.name for job in looked(scene, labels={SPACE: {}})] == ["bert"]
-    assert [job.name for job in looked(scene)] == ["roberta", "bert"]
-    sandbox = event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
-    scene.events[:] = [sandbox]
-    assert [job.name for job in looked(scene)] == ["bert"], (
-        "a pod of no job that is known is no owner"
-    )
+    scene.events[:] = [
+        event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
+    ]
+    assert [job.name for job in looked(scene)] == ["bert"], "a pod is no owner"
 
 
 def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
