@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from tests.cli.dry_run_command import POD
 from tests.cluster.pki import Authority
-from tests.fake_apiserver import Behaviour, FakeApiServer, status
+from tests.fake_apiserver import FakeApiServer, status
+from tests.tables import table
 from webhook.cli import main
 
 COMMANDS = (
@@ -57,63 +58,33 @@ def test_names_the_kubeconfig_that_is_not_there(words: tuple[str, ...]) -> None:
 
 
 @each_command
-def test_names_the_context_that_is_not_there(words: tuple[str, ...]) -> None:
-    told = failed(*words, "--context", "test", server="https://127.0.0.1:1")
-    assert "kubeconfig config, context test: Invalid kube-config file. Expected object" in told
-
-
-@each_command
-def test_names_the_cluster_without_a_server(words: tuple[str, ...]) -> None:
-    told = failed(*words)
-    assert "kubeconfig config, context prod: server is no http or https URL; write https" in told
-
-
-@each_command
-@pytest.mark.parametrize(
-    ("server", "reason"),
-    [
-        ("https://127.0.0.1:1", "Connection refused"),
-        ("https://api.invalid:6443", "Failed to resolve 'api.invalid'"),
-    ],
-    ids=["refused", "no address"],
-)
-def test_names_the_server_that_does_not_answer(
-    words: tuple[str, ...], server: str, reason: str
-) -> None:
-    told = failed(*words, server=server)
-    assert reason in told
-    assert f"this is server {server} of kubeconfig config, context prod: " in told
+def test_names_the_server_that_does_not_answer(words: tuple[str, ...]) -> None:
+    told = failed(*words, server="https://127.0.0.1:1")
+    assert "Connection refused" in told
+    assert "this is server https://127.0.0.1:1 of kubeconfig config, context prod: " in told
     assert "or name another by --context or --kubeconfig" in told
-    assert "--server lets" not in told
 
 
-def refused(answer: Behaviour, *words: str) -> tuple[str, str]:
-    """Return the name of a server that refuses everything, and what the command says of it."""
+def test_names_the_server_without_an_address() -> None:
+    assert "Failed to resolve 'api.invalid'" in failed("status", server="https://api.invalid:6443")
+
+
+REFUSALS = {
+    "401": (401, "Unauthorized", "log in to the cluster again"),
+    "403": (403, "no such right", "context prod: ask for the right there"),
+    "profiles": (403, "no /fabricprofiles", "ask for ClusterRole fabric-injector-profile-viewer"),
+    "anonymous": (403, 'User "system:anonymous" cannot', "its user sends no credentials: log in"),
+}
+
+
+@table("code, answer, advice", REFUSALS)
+def test_names_the_server_that_refuses(code: int, answer: str, advice: str) -> None:
     with FakeApiServer() as server:
-        server.refusal = answer
-        return f"server {server.url} of kubeconfig config", failed(*words, server=server.url)
-
-
-@each_command
-def test_names_the_server_that_does_not_know_the_user(words: tuple[str, ...]) -> None:
-    server, told = refused(status(401, "Unauthorized"), *words)
-    assert f"{server}, context prod" in told
-    assert "log in to the cluster again" in told
-
-
-@pytest.mark.parametrize(
-    "words", [each for each in COMMANDS if each not in (("check",), COMMANDS[5])], ids=" ".join
-)
-def test_names_the_server_that_refuses(words: tuple[str, ...]) -> None:
-    server, told = refused(status(403, "no such right"), *words)
-    assert "answered 403: no such right" in told
-    assert f"this is {server}, context prod: ask for the right there" in told
-
-
-def test_says_where_no_credentials_are_sent() -> None:
-    answer = 'pods is forbidden: User "system:anonymous" cannot list resource "pods"'
-    _, told = refused(status(403, answer), "status")
-    assert "its user sends no credentials: log in to the cluster" in told
+        server.refusal = status(code, answer)
+        told = failed("status", server=server.url)
+    assert f"answered {code}: {answer}" in told
+    assert f"this is server {server.url} of kubeconfig config, context prod" in told
+    assert advice in told
 
 
 @pytest.fixture(scope="module")
@@ -130,13 +101,10 @@ def serving(folder: Path) -> ssl.SSLContext:
     return context
 
 
-@each_command
-def test_names_the_authority_that_is_not_the_servers(
-    words: tuple[str, ...], authority: Callable[[str], Path]
-) -> None:
+def test_names_the_authority_that_is_not_the_servers(authority: Callable[[str], Path]) -> None:
     trusted = {"certificate-authority": str(authority("other") / "ca.crt")}
     with FakeApiServer(serving(authority("ours"))) as server:
-        told = failed(*words, server=server.url, **trusted)
+        told = failed("status", server=server.url, **trusted)
     assert f"server {server.url} of kubeconfig config, context prod: " in told
     assert "context prod: correct the cluster's certificate-authority" in told
 

@@ -1,5 +1,6 @@
 """The command ``profiles validate``: what it reads, prints and ends with."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def test_prints_all_faults_of_all_files(tmp_path: Path) -> None:
         "standard input:4: spec.ipcLock: found a number; write true or false, without quotes",
     ]
     assert done.stderr == "3 profiles, 3 faults\n"
+    document = json.loads(validate("-R", "-f", tmp_path, "-o", "json").stdout)
+    assert (document["profiles"], len(document["faults"])) == (2, 2)
+    assert document["faults"][0] == {
+        "file": f"{tmp_path}/a.yaml",
+        "line": 4,
+        "field": "spec.netwroks",
+        "message": "is not a field; did you mean networks?",
+    }
 
 
 def test_ends_with_0_without_a_fault() -> None:

@@ -100,15 +100,15 @@ class TestStrangers:
         assert page.ask("/dry-run", POD).status == 403
         assert server.requests == [], "nobody's question has reached the cluster"
 
-    @pytest.mark.parametrize(
-        ("path", "content_type"),
-        [
-            ("/", "text/html; charset=utf-8"),
-            ("/page/main.js", "text/javascript; charset=utf-8"),
-            ("/page/style.css", "text/css; charset=utf-8"),
-            ("/page/icon.svg", "image/svg+xml; charset=utf-8"),
-            ("/page/samples/torchx.yaml", "application/octet-stream"),
-        ],
+    @table(
+        "path, content_type",
+        {
+            "page": ("/", "text/html; charset=utf-8"),
+            "script": ("/page/main.js", "text/javascript; charset=utf-8"),
+            "style": ("/page/style.css", "text/css; charset=utf-8"),
+            "picture": ("/page/icon.svg", "image/svg+xml; charset=utf-8"),
+            "sample": ("/page/samples/torchx.yaml", "application/octet-stream"),
+        },
     )
     def test_serves_the_page_s_files(self, page: LocalPage, path: str, content_type: str) -> None:
         reply = page.ask(path)
@@ -118,13 +118,7 @@ class TestStrangers:
         assert "set-cookie" not in reply.headers
 
     @pytest.mark.parametrize(
-        "path",
-        [
-            "/page/",
-            "/page/../app.py",
-            "/page/%2e%2e/app.py",
-            "/page/etc/passwd",
-        ],
+        "path", ["/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page/etc/passwd"]
     )
     def test_serves_no_other_file(self, page: LocalPage, path: str) -> None:
         assert page.ask(path).status in (403, 404)
@@ -265,17 +259,6 @@ class TestAnswers:
         reply = page.ask(path, key=page.key)
         assert reply.status == 400, reply.body
         assert reply.json()["message"]
-
-    def test_ends_whatever_it_waits_for(self, own: LocalPage, server: FakeApiServer) -> None:
-        own.open()
-        server.misbehave("list", NODES, *[hang] * 3)
-        with ThreadPoolExecutor(3) as pool:
-            looks = [pool.submit(own.ask, "/status", key=own.key) for _ in range(3)]
-            wait_until(lambda: server.asked("list", NODES), "the first look")
-            assert not any(look.done() for look in looks)
-            own.process.send_signal(signal.SIGINT)
-            own.process.wait(20)
-            assert all(look.exception() for look in looks)
 
 
 class TestCommand:

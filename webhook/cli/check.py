@@ -7,7 +7,7 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import echo, print_codes, print_document, print_findings
-from webhook.cli.input_files import read_profiles_file
+from webhook.cli.inputs import read_profiles_file
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,6 @@ from webhook.cli.options import FILE, option
 from webhook.control.run import ControllerSettings, run
 from webhook.core import names
 from webhook.core.profiles import ClusterSettings
-from webhook.http.listener import ListenAddress
 from webhook.serve.profiles import configuration_file
 
 
@@ -28,15 +28,7 @@ from webhook.serve.profiles import configuration_file
 @options.webhook_configuration
 @option("--pod-opt-in", is_flag=True, help="Serve labelled pods in unlabelled namespaces too.")
 @options.listen("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
-def command(
-    config: Path | None,
-    namespace: str | None,
-    certificates: str,
-    service: str,
-    webhook_configuration: str,
-    pod_opt_in: bool,
-    metrics_listen: ListenAddress,
-) -> None:
+def command(config: Path | None, namespace: str | None, certificates: str, **given: Any) -> None:
     """Publish each job's rank-0 address on its pods, and keep the webhook's certificates.
 
     Run two: one holds the Lease and writes, the other takes over. cert-manager's certificates stay
@@ -45,12 +37,6 @@ def command(
     look: Callable[[], ClusterSettings] = ClusterSettings
     if config:  # its faults go to the log: addresses must not wait for them
         look = configuration_file(config, given=ClusterSettings()).look
-    chosen = ControllerSettings(
-        metrics_listen,
-        namespace or "",
-        certificates == "self",
-        service,
-        webhook_configuration,
-        pod_opt_in,
-    )
-    run(chosen, look, connect)
+    keeps = certificates == "self"
+    settings = ControllerSettings(namespace=namespace or "", certificates=keeps, **given)
+    run(settings, look, connect)

@@ -8,15 +8,15 @@ import click
 
 from webhook.cli import options
 from webhook.cli.dry_run_cluster import judge_workloads
-from webhook.cli.dry_run_profiles import (
+from webhook.cli.findings import print_lines
+from webhook.cli.inputs import (
     LOOKUP_SECONDS,
     assumed_networks,
     check_profile,
     choose_profiles,
     note,
+    read_manifests,
 )
-from webhook.cli.findings import print_lines
-from webhook.cli.input_files import read_manifests
 from webhook.cli.options import MANIFEST, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
 from webhook.dry_run import RENDERERS, DryRun, judge
@@ -65,7 +65,7 @@ def command(**given: Any) -> None:
     _refuse_contradictions(given, is_list=is_list)
     connection = None if given["objects"] else connect_to_cluster()
     if is_list and connection:
-        runs = _judge_cluster(connection, given)
+        runs = judge_workloads(connection, given)
     else:
         runs = [_judge_files(connection, given)]
     sys.exit(_exit_status(runs, given["require_injection"]))
@@ -100,13 +100,6 @@ def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:
     if not all(run.is_allowed for run in runs) or (is_injection_required and not is_injected):
         return 1
     return 0 if all(run.is_whole for run in runs) else 3
-
-
-def _judge_cluster(connection: Connection, given: dict[str, Any]) -> Sequence[DryRun]:
-    """Print a line for each workload of the cluster."""
-    known = choose_profiles(given["profiles"], [], connection, given["system_namespace"])
-    check_profile(given["profile"], known)
-    return judge_workloads(connection, known, given)
 
 
 def _judge_files(connection: Connection | None, given: dict[str, Any]) -> DryRun:

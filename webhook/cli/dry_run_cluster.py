@@ -5,13 +5,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, note
 from webhook.cli.findings import Listing, print_listing
+from webhook.cli.inputs import (
+    LOOKUP_SECONDS,
+    assumed_networks,
+    check_profile,
+    choose_profiles,
+    note,
+)
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object, World
-from webhook.core.profiles import Profiles
 from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.dry_run import DryRun, judge
@@ -41,14 +46,14 @@ class _LabelledWorld(PermittedWorld):
         return found and replace(found, labels={**self._labels, **found.labels})
 
 
-def judge_workloads(
-    connection: Connection, profiles: Profiles, given: Mapping[str, Any]
-) -> list[DryRun]:
+def judge_workloads(connection: Connection, given: Mapping[str, Any]) -> list[DryRun]:
     """Print a line for each workload with pods that a profile is for, and a sum.
 
     *given*: the options of the command. Raises Unavailable, and InputError where pods cannot be
     listed.
     """
+    profiles = choose_profiles(given["profiles"], [], connection, given["system_namespace"])
+    check_profile(given["profile"], profiles)
     live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
     world = _LabelledWorld(live, given["profile"])
     snapshot = Snapshot(connection, given["namespace"] or "")

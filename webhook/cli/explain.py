@@ -15,7 +15,7 @@ from webhook.cli.findings import (
     print_findings,
     print_table,
 )
-from webhook.cli.input_files import read_profiles_option
+from webhook.cli.inputs import read_profiles_option
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.diagnose.collect import Target, read_job
@@ -143,17 +143,17 @@ def print_explanation(explanation: Explanation, *, timeline: bool = False) -> No
         _print_rest(explanation.rows)
 
 
-def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the findings; all that the caller may not read becomes one."""
+def unread_at_once(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings; all that the caller may not read becomes one."""
     refused = [each for each in findings if each.code is UNREAD and " answered 403" in each.message]
-    for finding in findings:
-        if len(refused) < _FEW or finding not in refused:
-            yield finding
-        elif finding is refused[0]:
-            parts = ", ".join(sorted(each.subject for each in refused))
-            message = f"your account may not read {parts}: what they say is unknown"
-            action = "ask for get and list of them, or let an administrator run this"
-            yield Finding("warn", UNREAD, "rights", message, f"{action}; -o json holds each answer")
+    if len(refused) < _FEW:
+        return findings
+    parts = ", ".join(sorted(each.subject for each in refused))
+    message = f"your account may not read {parts}: what they say is unknown"
+    action = "ask for get and list of them, or let an administrator run this"
+    joined = Finding("warn", UNREAD, "rights", message, f"{action}; -o json holds each answer")
+    at = findings.index(refused[0])
+    return [*findings[:at], joined, *(each for each in findings[at:] if each not in refused)]
 
 
 def _members(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:

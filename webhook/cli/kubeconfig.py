@@ -50,7 +50,6 @@ def connect(
 def find_credentials(
     environ: Mapping[str, str],
     *,
-    home: Path | None = None,
     service_account: Path = SERVICE_ACCOUNT,
     kubeconfig: Path | None = None,
     context: str = "",
@@ -65,7 +64,7 @@ def find_credentials(
     if not by_hand and (found := pod_credentials(environ, service_account)):
         return found
     listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
-    files = listed or [(home or Path.home()) / ".kube" / "config"]
+    files = listed or [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
     files = [kubeconfig] if kubeconfig is not None else files
     if present := [file for file in files if file.exists()]:
         return _kubeconfig(present, context, cluster)

@@ -27,25 +27,11 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
 
-class Parsed(click.ParamType[Any]):
-    """Read a text by a function, which raises ValueError with what is wrong with it."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._parse = name, parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what the text says, or fail with what is wrong with it."""
-        try:
-            return self._parse(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 def seconds(text: str) -> float:
-    """Read a time as kubectl does: ``30``, ``30s``, ``2m``; raise ValueError for another text."""
+    """Read a time as kubectl does: ``30``, ``30s``, ``2m``; raise BadParameter for another text."""
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no time; write 30s or 2m")
+        raise click.BadParameter(f"{text!r} is no time; write 30s or 2m")
     return float(found[1]) * _SECONDS[found[2]]
 
 
@@ -99,8 +85,13 @@ def listen(spelling: str, default: str, text: str) -> Callable[[F], F]:
     """Make an option for an address to listen on."""
     from webhook.http.listener import ListenAddress
 
-    address = Parsed("HOST:PORT", ListenAddress.parse)
-    return option(spelling, type=address, default=default, help=text)
+    def address(written: str) -> ListenAddress:
+        try:
+            return ListenAddress.parse(written)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return option(spelling, type=address, metavar="HOST:PORT", default=default, help=text)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -114,7 +105,7 @@ CLUSTER_OPTIONS: tuple[Callable[[F], F], ...] = (
     _of_cluster("--cluster", metavar="NAME", help="Cluster of the kubeconfig."),
     _of_cluster("--as", metavar="USER", help="Act as this user."),
     _of_cluster("--as-group", metavar="GROUP", multiple=True, help="Act as this group too."),
-    _of_cluster("--request-timeout", type=Parsed("TIME", seconds), help="Of each request, 30s."),
+    _of_cluster("--request-timeout", type=seconds, metavar="TIME", help="Of each request, 30s."),
 )
 CLUSTER_HELP = (
     "As in kubectl: --kubeconfig, --context, --cluster, --as, --as-group, --request-timeout."
@@ -197,6 +188,8 @@ def with_cluster(message: str, title: str) -> str:
     if failed is None or title in message:
         return message
     status = failed["status"] or ""
-    advice = [text for code, word, text in _REMEDIES if code == status and word in message][:1]
-    more = [f": {each}, or name another by --context or --kubeconfig" for each in advice]
-    return "".join((f"{message}\nthis is {title}", *more))
+    for code, word, advice in _REMEDIES:
+        if code == status and word in message:
+            title += f": {advice}, or name another by --context or --kubeconfig"
+            break
+    return f"{message}\nthis is {title}"

@@ -23,7 +23,7 @@ from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
-from webhook.cli.input_files import read_profiles_option
+from webhook.cli.inputs import read_profiles_option
 from webhook.cli.options import connect_to_cluster, option, with_cluster
 from webhook.cli.page_answers import PageAnswers
 from webhook.core.model import Object

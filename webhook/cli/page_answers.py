@@ -6,8 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from webhook import __version__
-from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, choose_profiles
-from webhook.cli.input_files import read_profiles_file, read_profiles_option
+from webhook.cli.inputs import (
+    LOOKUP_SECONDS,
+    assumed_networks,
+    choose_profiles,
+    read_profiles_file,
+    read_profiles_option,
+)
 from webhook.cli.status import look_at
 from webhook.core import names
 from webhook.core.errors import InputError

@@ -10,7 +10,7 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import print_document
-from webhook.cli.input_files import list_files, read_text, shown
+from webhook.cli.inputs import list_files, read_text, shown
 from webhook.cli.options import Failure, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
 from webhook.core.printable import printable

@@ -13,7 +13,7 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
-from webhook.cli.input_files import read_profiles_option
+from webhook.cli.inputs import read_profiles_option
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
