@@ -31,7 +31,7 @@ from tests.profiles import as_text
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
-LONG = ("test_chart", "test_controller_leaders", "test_docs_commands", "test_users")
+LONG = ("test_chart", "test_controller", "test_docs_commands", "test_users")
 NETWORK = {
     "apiVersion": "k8s.cni.cncf.io/v1",
     "kind": "NetworkAttachmentDefinition",

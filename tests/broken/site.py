@@ -9,7 +9,7 @@ from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
-from webhook.diagnose.lease import GRACE_SECONDS
+from webhook.diagnose.common import GRACE_SECONDS
 
 USERS_ROLE = "edit"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector"

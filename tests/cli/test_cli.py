@@ -34,7 +34,7 @@ def test_help_and_completion_of_commands_import_none_of_them() -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     *_, completed, modules = done.stdout.splitlines()
-    assert completed.split() == ["status", "serve"]
+    assert completed.split() == ["serve", "status"]
     assert {name for name in modules.split() if name.startswith("webhook")} == {
         "webhook",
         "webhook.cli",

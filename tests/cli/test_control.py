@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.profiles import as_text
 from webhook.cli import control, main
 from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
@@ -60,15 +59,3 @@ def test_a_faulty_configuration_does_not_keep_the_controller_from_starting(
     assert FAULT in caplog.text
     assert multus("--config=/nowhere/config.yaml")() == Multus()
     assert "configuration file /nowhere/config.yaml: cannot be read" in caplog.text
-
-
-def test_a_file_of_profiles_says_it_where_there_is_no_configuration(
-    tmp_path: Path, multus: Callable[..., Callable[[], Multus]]
-) -> None:
-    profiles, config = tmp_path / "profiles.yaml", tmp_path / "config.yaml"
-    profiles.write_text(as_text("{}", "{defaultNetworks: 2}"))
-    assert multus(f"--profiles={profiles}")() == Multus(default_networks=2)
-    look = multus(f"--profiles={profiles}", f"--config={config}")
-    assert look() == Multus(default_networks=2)
-    config.write_text(ISOLATED)
-    assert look() == Multus(namespace_isolation=True)

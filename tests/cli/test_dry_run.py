@@ -185,10 +185,9 @@ def test_takes_the_profiles_among_the_objects(folder: Path) -> None:
     assert "--objects: FabricProfile rdma-shared: spec.later: is not a field" in broken.stderr
 
 
-def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:
+def test_needs_profiles_beside_objects(folder: Path) -> None:
     result = call("-f", TORCHX, "--objects", str(folder / "objects.yaml"), "-n", "plain")
-    assert result.exit_code == 0
-    assert "no --profiles: the sample profiles are used" in result.stderr
+    assert (result.exit_code, "give --profiles FILE" in result.stderr) == (2, True)
 
 
 def test_takes_every_option_from_the_environment(folder: Path) -> None:

@@ -15,9 +15,8 @@ def admit(exchange: Exchange) -> None:
     pod = json.loads(exchange.request.body)
     pod["metadata"] |= {"uid": "u", "creationTimestamp": "t", "managedFields": [{}]}
     labels = pod["metadata"].setdefault("labels", {})
-    if labels.get(names.PROFILE) != names.PROFILE_NONE:
-        labels |= {names.JOB: "job-1", names.RENDEZVOUS: "worker"}
-        pod["metadata"].setdefault("annotations", {})[names.STATUS] = '{"profile":"rdma-shared"}'
+    labels |= {names.JOB: "job-1", names.RENDEZVOUS: "worker"}
+    pod["metadata"].setdefault("annotations", {})[names.STATUS] = '{"profile":"rdma-shared"}'
     pod["spec"] |= {
         "dnsPolicy": "ClusterFirst",
         "schedulerName": pod["spec"].get("schedulerName", "default-scheduler"),
@@ -28,7 +27,7 @@ def admit(exchange: Exchange) -> None:
 
 
 def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> None:
-    server.misbehave("POST", "/api/v1/namespaces/research/pods", *[admit] * 4)
+    server.misbehave("POST", "/api/v1/namespaces/research/pods", *[admit] * 2)
     job = ("-f", TORCHX, "-n", "research", "--server", "-o", "json")
     result = call(*job, env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
@@ -38,14 +37,10 @@ def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> N
     assert first["warnings"] == ['say "no"', "twice"]
     [workload] = json.loads(result.stdout)["workloads"]
     assert (workload["source"], workload["roles"]) == ("Job/train-t4rcs9x6sv1m", {"worker": 2})
-    assert {operation["path"].split("/")[2] for operation in first["patch"]} == {
-        "labels",
-        "annotations",
-    }
-    assert first["pod"]["spec"]["dnsPolicy"] == "ClusterFirst", "a default changes no path"
+    assert first["pod"]["spec"]["dnsPolicy"] == "ClusterFirst"
     assert [(request.method, request.query) for request in server.requests] == [
         ("POST", {"dryRun": "All"})
-    ] * 4
+    ] * 2
     assert json.loads(server.requests[0].body)["metadata"]["name"] == "train-t4rcs9x6sv1m-train-0-0"
 
 
@@ -55,7 +50,7 @@ def test_sends_a_saved_pod_as_a_new_one(folder: Path, server: FakeApiServer) -> 
         "metadata": {"name": "p", "uid": "u", "resourceVersion": "5", "managedFields": []},
         "status": {"phase": "Running"},
     }
-    server.misbehave("POST", "/api/v1/namespaces/default/pods", admit, admit)
+    server.misbehave("POST", "/api/v1/namespaces/default/pods", admit)
     result = call("-f", "-", "--server", stdin=json.dumps(saved), env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
     sent = json.loads(server.requests[0].body)

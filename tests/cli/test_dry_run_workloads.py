@@ -33,6 +33,8 @@ def put_job(
 def put_pod(server: FakeApiServer, pod: Any) -> None:
     metadata = dict(pod["metadata"])
     key = metadata.pop("name"), metadata.pop("namespace")
+    owners = metadata["ownerReferences"]
+    metadata["ownerReferences"] = [{**each, "uid": each["name"]} for each in owners]
     server.put(PODS, *key, spec=pod["spec"], **metadata)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from webhook import page
-from webhook.cli.page import read_file
 
 FOLDER = Path(page.__file__).parent
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".html", ".css", ".js"))
@@ -29,13 +28,12 @@ def test_is_small_and_harmless(path: Path) -> None:
     assert FORBIDDEN.findall(text) == []
 
 
-def test_serves_all_that_is_shipped() -> None:
+def test_uses_all_that_is_shipped() -> None:
     shipped = {
         str(path.relative_to(FOLDER))
         for path in FOLDER.rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc")
     }
-    assert [path for path in shipped if not read_file(path).data] == []
     names = set(re.findall(r'"page/([^"]+)"', (FOLDER / "index.html").read_text()))
     samples = set(re.findall(r'path: "([^"]+)"', (FOLDER / "main.js").read_text()))
     assert samples == {path for path in shipped if path.startswith("samples/")}

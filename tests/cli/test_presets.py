@@ -1,6 +1,5 @@
 """The command ``presets``: the list and one of them for kubectl apply."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +52,9 @@ def test_tells_all_of_each_to_programs(form: str) -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_prints_a_profile_for_kubectl_apply(name: str) -> None:
-    """Its YAML is one object under a comment; its JSON is that object alone."""
+    """It is one object under a comment."""
     text = out("show", name)
     [printed] = yaml.safe_load_all(text)
-    assert printed == json.loads(out("show", name, "-o", "json"))
     assert printed["metadata"]["name"] == name
     comment = " ".join(
         line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")

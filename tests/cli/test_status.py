@@ -22,7 +22,7 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.jobs import find_jobs
-from webhook.diagnose.status.status import JobStatus, look_at_all
+from webhook.diagnose.status import JobStatus, look_at_all
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
 RENEWED = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}

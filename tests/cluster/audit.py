@@ -3,34 +3,25 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
-
-POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [
-        {
-            "level": "Request",
-            "verbs": ["patch"],
-            "resources": [{"group": "", "resources": ["pods/status"]}],
-        },
-        {"level": "None"},
-    ],
-}
+POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: Request, verbs: [patch], resources: [{group: "", resources: [pods/status]}]}
+  - {level: None}
+"""
 
 
 class Write(NamedTuple):
-    """One annotation that a request of fabric-injector wrote, or tried to; *status* as it was answered."""
+    """One annotation that fabric-injector wrote."""
 
-    namespace: str
     pod: str
     uid: str
     annotation: str
     value: str
-    status: int
 
 
 class Audit:
@@ -40,38 +31,26 @@ class Audit:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "audit.log"
         policy = folder / "audit-policy.yaml"
-        policy.write_text(yaml.safe_dump(POLICY))
+        policy.write_text(POLICY)
         self.flags = (f"--audit-policy-file={policy}", f"--audit-log-path={self._log}")
 
-    def tries(self, namespace: str) -> list[Write]:
-        """Give every annotation that fabric-injector sent for pods of the namespace, in order."""
-        lines = self._log.read_text().split("\n") if self._log.exists() else []
-        return [
-            write
-            for line in lines[:-1]
-            for write in _writes(json.loads(line))
-            if write.namespace == namespace
-        ]
-
     def writes(self, namespace: str) -> list[Write]:
-        """Give those that the API server took."""
-        return [write for write in self.tries(namespace) if write.status == 200]
+        """Give what fabric-injector wrote onto pods of the namespace and the API server took, in order."""
+        lines = self._log.read_text().split("\n") if self._log.exists() else []
+        found = []
+        for event in map(json.loads, lines[:-1]):
+            target, sent = event["objectRef"], event.get("requestObject")  # none of who was killed
+            is_ours = event.get("userAgent", "").startswith("fabric-injector/")
+            is_taken = event["responseStatus"]["code"] == 200
+            if is_ours and is_taken and sent and target["namespace"] == namespace:
+                told = sent["metadata"]
+                found += [
+                    Write(target["name"], told["uid"], *each)
+                    for each in told["annotations"].items()
+                ]
+        return found
 
     def written_more_than_once(self, namespace: str) -> dict[Write, int]:
         """Give the annotations that were written again with the value that they had got before."""
         counts = Counter(self.writes(namespace))
         return {write: count for write, count in counts.items() if count > 1}
-
-
-def _writes(event: dict[str, Any]) -> list[Write]:
-    if not event.get("userAgent", "").startswith("fabric-injector/"):
-        return []
-    if "requestObject" not in event:  # who sent it was killed before all of it was
-        return []
-    target = event["objectRef"]
-    sent = event["requestObject"]["metadata"]
-    status = event["responseStatus"]["code"]
-    return [
-        Write(target["namespace"], target["name"], sent["uid"], key, value, status)
-        for key, value in sent["annotations"].items()
-    ]

@@ -12,7 +12,7 @@ from .client import Client
 from .node.json_server import json_server
 from .objects import made
 from .pki import Authority
-from .webhook import CONFIGURATIONS
+from .webhook import CONFIGURATIONS, calling
 
 CONTAINER: dict[str, Any] = {
     "name": "late",
@@ -52,10 +52,8 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
     }
     kind = "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration"
     with json_server(_answer, context) as url:
-        client = {"url": f"{url}/", "caBundle": base64.b64encode(authority.pem).decode()}
-        webhooks = [{**entry, "clientConfig": client}]
-        configuration = made(kind, "zzz-late-injector", webhooks=webhooks)
-        api.expect("POST", CONFIGURATIONS, configuration)
+        configuration = made(kind, "zzz-late-injector", webhooks=[entry])
+        api.expect("POST", CONFIGURATIONS, calling(configuration, f"{url}/", authority))
         try:
             yield
         finally:

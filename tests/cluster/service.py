@@ -1,9 +1,8 @@
 """Replicas of the webhook behind a balancer, as a Deployment and a Service keep them."""
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from tests.profiles import as_text
@@ -12,7 +11,7 @@ from tests.waiting import wait_until
 from .balancer import Balancer
 from .controlplane import ControlPlane
 from .pki import Authority
-from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
+from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, calling, default_configuration
 
 PROFILES = as_text("train: {pods: all}")
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
@@ -61,7 +60,9 @@ class Service:
         authority.write(self.tls_dir)
         self._profiles.write_text(PROFILES)
         self.plane.ensure_shipped("namespace", "rbac-webhook")
-        self.plane.api.expect("POST", CONFIGURATIONS, self._configuration(authority.pem))
+        url = f"{self.balancer.url}/mutate"
+        body = calling(default_configuration(), url, authority)
+        self.plane.api.expect("POST", CONFIGURATIONS, body)
         try:
             for _ in range(self._wanted):
                 self.start()
@@ -107,12 +108,3 @@ class Service:
             self.start()
             statuses.append(self.terminate(replica))
         return statuses
-
-    def _configuration(self, ca_bundle: bytes) -> dict[str, Any]:
-        configuration = default_configuration()
-        client = {
-            "url": f"{self.balancer.url}/mutate",
-            "caBundle": base64.b64encode(ca_bundle).decode(),
-        }
-        entries = [{**entry, "clientConfig": client} for entry in configuration["webhooks"]]
-        return {**configuration, "webhooks": entries}

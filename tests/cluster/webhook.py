@@ -39,6 +39,13 @@ def default_configuration() -> dict[str, Any]:
     return configuration
 
 
+def calling(configuration: Mapping[str, Any], url: str, authority: Authority) -> dict[str, Any]:
+    """Give the configuration whose entries all call the URL and trust the authority."""
+    client = {"url": url, "caBundle": base64.b64encode(authority.pem).decode()}
+    entries = [{**entry, "clientConfig": client} for entry in configuration["webhooks"]]
+    return {**configuration, "webhooks": entries}
+
+
 class Webhook(Program):
     """The server and its registration, from entering the `with` block until it is left.
 
@@ -123,14 +130,8 @@ class Webhook(Program):
         self.control_plane.api.ensure(account(), PROBE_NAMESPACE)
 
     def _register(self) -> None:
-        client = {
-            "url": f"{self.url}/mutate",
-            "caBundle": base64.b64encode(self.authority.pem).decode(),
-        }
-        entries = [{**entry, "clientConfig": client} for entry in self.configuration["webhooks"]]
-        self.control_plane.api.expect(
-            "POST", CONFIGURATIONS, {**self.configuration, "webhooks": entries}
-        )
+        body = calling(self.configuration, f"{self.url}/mutate", self.authority)
+        self.control_plane.api.expect("POST", CONFIGURATIONS, body)
 
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")

@@ -163,7 +163,7 @@ def test_looks_again_by_itself_soon_where_something_lacks(world: World) -> None:
 
 
 def test_content_that_is_refused_stands_beside_good_ones(world: World) -> None:
-    world.put("bad", spec={"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]})
+    world.put("bad", spec={"networks": [{"network": "a/b", "resource": "cards"}]})
     world.put("empty", spec=EMPTY)
     with running(world.statuses):
         wait_until(lambda: world.told("bad") and world.told("empty"), "both")

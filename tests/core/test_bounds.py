@@ -215,78 +215,43 @@ def test_a_pod_is_recognised_by_what_of_it_is_within_the_bounds(name: str) -> No
     assert recognise(bounds.within(pod)) == recognise(pod)
 
 
-def _of_container(**part: object) -> Object:
-    return {"spec": {"containers": [part]}}
-
-
-SEEN: dict[str, Callable[[int], Object]] = {
-    "a label": lambda number: {"metadata": {"labels": {"a" * 100: "b" * (number - 3_684)}}},
-    "an annotation": lambda number: {"metadata": {"annotations": {"a": "b" * (number - 1)}}},
-    "an owner": lambda number: {"metadata": {"ownerReferences": [{"kind": "k" * number}]}},
-    "a value": lambda number: _of_container(env=[{"name": "A", "value": "x" * (number - 1)}]),
-    "a reference": lambda number: _of_container(
-        env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "x" * number}}}]
-    ),
-    "an amount": lambda number: _of_container(
-        resources={"limits": {"a": "1" * (number - 1)}, "requests": {}}
-    ),
-    "a resource": lambda number: _of_container(
-        resources={"limits": {}, "requests": {"r" * (number - 1): 1}}
-    ),
-    "a command": lambda number: _of_container(command=["x", "y" * (number - 1)]),
-    "args": lambda number: _of_container(args=["x"] * number),
+SEEN: dict[str, Callable[[str], Object]] = {
+    "a label": lambda text: {"metadata": {"labels": {"a": text[:500] * (len(text) // 2_000)}}},
+    "an annotation": lambda text: {"metadata": {"annotations": {"a": text}}},
+    "an owner": lambda text: {"metadata": {"ownerReferences": [{"kind": text}]}},
+    "a variable": lambda text: {"env": [{"name": "A", "value": text}]},
+    "an amount": lambda text: {"resources": {"limits": {"a": text}}},
+    "a command": lambda text: {"command": ["x", text]},
+    "args": lambda text: {"args": ["x"] * (len(text) // 6)},
 }
-"""Parts of a pod by how large they are, at most about LONGEST_NAME."""
+"""Parts of a pod or its container that hold a text."""
 
 
 @pytest.mark.parametrize("make", SEEN.values(), ids=SEEN)
 def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(
-    make: Callable[[int], Object],
+    make: Callable[[str], Object],
 ) -> None:
-    def is_seen(number: int) -> bool:
-        pod = make(number)
-        part = pod.get("metadata") or pod["spec"]["containers"][0]
-        return json.dumps(part)[1:-1] in json.dumps(bounds.within(pod))
+    def is_seen(length: int) -> bool:
+        part = make("b" * length)
+        pod = part if "metadata" in part else {"spec": {"containers": [part]}}
+        text = json.dumps(part.get("metadata", part))
+        return text[1:-1] in json.dumps(bounds.within(pod))
 
-    assert is_seen(4_000)
-    assert not is_seen(LONGEST_NAME + 1)
+    assert is_seen(3_900)
+    assert not is_seen(LONGEST_NAME + 1_000)
 
 
-def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
-    container = {
-        "env": [{"name": "A"}] * 5_000,
-        "args": ["a"] * 10_000,
-    }
+def test_of_many_parts_little_is_seen_of_a_pod_beyond_a_bound() -> None:
+    container = {"env": [{"name": "A"}] * 5_000, "command": ["a" * 400], "args": ["b" * 100]}
     volumes = [{"name": f"v{index}", "emptyDir": {}} for index in range(2 * VOLUMES)]
-    part = bounds.within({"spec": {"containers": [container] * 4, "volumes": volumes}})["spec"]
-    assert part["volumes"] == [{"name": f"v{index}"} for index in range(VOLUMES)]
-    seen = part["containers"]
-    assert [len(each["env"]) for each in seen] == [bounds.ITEMS // 4] * 4
-    assert [len(each["args"]) for each in seen] == [bounds.ITEMS // 4] * 4
-
-
-def test_of_many_commands_little_is_seen_of_a_pod_beyond_a_bound() -> None:
-    containers = [
-        {"name": f"c{index}", "command": ["a" * 400], "args": ["b" * 100]} for index in range(200)
-    ]
-    seen = bounds.within({"spec": {"containers": containers}})["spec"]["containers"]
-    assert (
-        sum(
-            len(word)
-            for each in seen
-            for key in ("command", "args")
-            for word in each.get(key) or ()
-        )
-        == 200 * 100
-    )
-
-
-def test_a_part_without_any_text_is_not_too_long() -> None:
-    claims = {"resourceClaims": [{}], "containers": [{"resources": {"claims": [{}]}}]}
-    assert (
-        bounds.excess({"metadata": {"ownerReferences": [{}, {"controller": True}]}, "spec": claims})
-        == ""
-    )
+    owners = [{"name": f"o{index}"} for index in range(2 * OWNERS)]
+    spec = {"containers": [container] * 200, "volumes": volumes}
+    part = bounds.within({"metadata": {"ownerReferences": owners}, "spec": spec})
+    assert part["metadata"]["ownerReferences"] == owners[:OWNERS]
+    assert part["spec"]["volumes"] == [{"name": f"v{index}"} for index in range(VOLUMES)]
+    [seen, *others] = part["spec"]["containers"]
+    assert (len(seen["env"]), "command" in seen, seen["args"]) == (25, False, ["b" * 100])
+    assert others == [seen] * 199
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from tests.core.builders import profile
@@ -43,46 +44,22 @@ def test_the_content_is_a_claims_with_what_the_api_server_fills_in() -> None:
         ),
         (ClaimConfig("dra.net", Parameters('{"interface":{"name":"rail0"}}'), ("nic",)),),
     )
-    assert template_spec(claim) == {
-        "spec": {
-            "devices": {
-                "requests": [
-                    {
-                        "name": "gpu",
-                        "exactly": {
-                            "deviceClassName": "gpu.nvidia.com",
-                            "allocationMode": "All",
-                            "selectors": [{"cel": {"expression": "true"}}],
-                        },
-                    },
-                    {
-                        "name": "nic",
-                        "exactly": {
-                            "deviceClassName": "dranet.net",
-                            "allocationMode": "ExactCount",
-                            "count": 1,
-                        },
-                    },
-                ],
-                "constraints": [
-                    {
-                        "matchAttribute": "resource.kubernetes.io/pcieRoot",
-                        "requests": ["gpu", "nic"],
-                    },
-                    {"matchAttribute": "a/b"},
-                ],
-                "config": [
-                    {
-                        "opaque": {
-                            "driver": "dra.net",
-                            "parameters": {"interface": {"name": "rail0"}},
-                        },
-                        "requests": ["nic"],
-                    }
-                ],
-            }
-        }
-    }
+    assert template_spec(claim) == yaml.safe_load("""
+spec:
+  devices:
+    requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.nvidia.com
+          allocationMode: All
+          selectors: [{cel: {expression: "true"}}]
+      - {name: nic, exactly: {deviceClassName: dranet.net, allocationMode: ExactCount, count: 1}}
+    constraints:
+      - {matchAttribute: resource.kubernetes.io/pcieRoot, requests: [gpu, nic]}
+      - {matchAttribute: a/b}
+    config:
+      - {opaque: {driver: dra.net, parameters: {interface: {name: rail0}}}, requests: [nic]}
+""")
 
 
 def test_the_name_carries_what_the_template_says() -> None:
@@ -106,16 +83,10 @@ a:
 
 
 def test_the_object_carries_our_labels() -> None:
+    kept = {"app.kubernetes.io/managed-by": "fabric-injector", "fabric-injector.io/claim": "nic"}
     assert make_template("ml", NIC) == {
         "kind": "ResourceClaimTemplate",
-        "metadata": {
-            "namespace": "ml",
-            "name": NAME,
-            "labels": {
-                "app.kubernetes.io/managed-by": "fabric-injector",
-                "fabric-injector.io/claim": "nic",
-            },
-        },
+        "metadata": {"namespace": "ml", "name": NAME, "labels": kept},
         "spec": template_spec(NIC),
     }
 

@@ -8,7 +8,7 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.core.draft import Draft, pointer
+from webhook.core.draft import Draft
 
 KEYS = st.sampled_from(["a", "b", "a/b", "c~d", "", "e"])
 VALUES = st.one_of(
@@ -58,19 +58,6 @@ def test_operations_lead_from_the_input_to_the_result(
     assert pod == before
     operations = json.loads(json.dumps(draft.operations))
     assert jsonpatch.apply_patch(pod, operations) == draft.pod
-
-
-def test_a_new_map_costs_one_operation() -> None:
-    draft = Draft({"metadata": {"name": "x"}})
-    for number in range(5):
-        draft.set_key(("metadata", "annotations"), f"k{number}", "v")
-    assert draft.operations == [
-        {
-            "op": "add",
-            "path": "/metadata/annotations",
-            "value": {f"k{number}": "v" for number in range(5)},
-        }
-    ]
 
 
 def test_every_change_counts_as_an_edit_whether_it_is_an_operation_of_its_own_or_not() -> None:
@@ -136,18 +123,3 @@ def test_what_the_draft_added_is_edited_inside_the_operation_that_added_them() -
         {"op": "add", "path": "/spec/labels", "value": {"x": "1", "y": "2"}},
         {"op": "add", "path": "/spec/volumes/-", "value": {"name": "e", "emptyDir": {}}},
     ]
-
-
-def test_a_null_parent_is_replaced() -> None:
-    pod = {"items": [None], "m": None}
-    draft = Draft(pod)
-    draft.set_key(("m",), "k", "v")
-    assert (
-        jsonpatch.apply_patch(pod, draft.operations)
-        == draft.pod
-        == {"items": [None], "m": {"k": "v"}}
-    )
-
-
-def test_pointer_escapes_slash_and_tilde() -> None:
-    assert pointer(("metadata", "annotations", "a/b~c", 0)) == "/metadata/annotations/a~1b~0c/0"

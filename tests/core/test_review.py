@@ -14,7 +14,6 @@ import base64
 import copy
 import json
 import re
-from random import Random
 from typing import Any
 
 import jsonpatch
@@ -24,7 +23,7 @@ import yaml
 from tests import pods
 from tests.core.builders import environment
 from tests.core.workloads.rows import build
-from tests.hostile.broken import broken, deep
+from tests.hostile.broken import deep
 from tests.pods import is_within, plain
 from tests.profiles import profiles
 from tests.tables import grouped
@@ -394,45 +393,6 @@ def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(
         entries = pod["spec"]["containers"][0].setdefault("env", [])
         entries.insert(place % (len(entries) + 1), {"name": variable, **copy.deepcopy(value)})
         judge(pod)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_no_broken_review_breaks_the_answer(seed: int) -> None:
-    random = Random(seed)
-    clusters = [world(profile=profile) for profile in ("shared", "rails", "everything")]
-    samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
-    outcomes = {"answered": 0, "malformed": 0}
-    for _ in range(300):
-        value, cluster = (
-            broken(random.choice(samples), random, random.randint(1, 4)),
-            random.choice(clusters),
-        )
-        try:
-            answer = answer_review(json.dumps(value).encode(), PROFILES, cluster)
-        except (MalformedReview, Unavailable):
-            outcomes["malformed"] += 1
-            continue
-        outcomes["answered"] += 1
-        response = json.loads(answer.body)["response"]
-        if "patch" in response:
-            jsonpatch.apply_patch(
-                value["request"]["object"], json.loads(base64.b64decode(response["patch"]))
-            )
-        if answer.verdict is not None and answer.verdict.allowed:
-            again = answer_review(
-                json.dumps(
-                    {**value, "request": {**value["request"], "object": answer.verdict.pod}}
-                ).encode(),
-                PROFILES,
-                cluster,
-            )
-            assert again.verdict is not None
-            assert (again.verdict.message, again.verdict.operations) == ("", [])
-            assert (again.verdict.job, again.verdict.role) == (
-                answer.verdict.job,
-                answer.verdict.role,
-            )
-    assert min(outcomes.values()) > 20, outcomes
 
 
 def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:

@@ -61,28 +61,18 @@ def test_chooses(containers: str, profiled: str, system: str, chosen: str) -> No
     assert pod["spec"]["containers"][index]["name"] == chosen
 
 
-REQUESTED = {"requests": {"amd.com/gpu": 1}}
-CLAIMED = {"claims": [{"name": "gpu"}]}
 SIDECAR = _one("side", resources=GPU, restartPolicy="Always")
+NONE = {"requests": {"amd.com/gpu": 0}, "limits": None}
 
 
 @pytest.mark.parametrize(
-    ("pod", "wanted"),
-    [
-        (_pod(_one("a", resources={"limits": None}), _one("b", resources=REQUESTED)), 1),
-        (
-            _pod(
-                _one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)
-            ),
-            1,
-        ),
-        (_pod(_one("a"), _one("b", resources=CLAIMED), _one("c", resources=GPU)), 1),
-        (_pod(_one("a"), annotation=""), 0),
-        (_pod(_one("a"), _one("b"), initContainers=[SIDECAR]), 0),
-    ],
-    ids=["requests", "no accelerator", "claims", "empty annotation", "never a sidecar"],
+    ("resources", "wanted"),
+    [({"requests": {"amd.com/gpu": 1}}, 1), (NONE, 2), ({"claims": [{"name": "gpu"}]}, 1)],
+    ids=["requests", "no accelerator", "claims"],
 )
-def test_chooses_by_accelerators_of_containers(pod: Object, wanted: int) -> None:
+def test_chooses_by_accelerators_of_containers(resources: Object, wanted: int) -> None:
+    middle, last = _one("b", resources=resources), _one("c", resources=GPU)
+    pod = _pod(_one("a"), middle, last, annotation="", initContainers=[SIDECAR])
     assert choose_container(pod, PLAIN, None) == wanted
 
 
@@ -100,27 +90,15 @@ def test_follows_its_own_choice_when_another_injector_adds_a_container() -> None
 
 
 @pytest.mark.parametrize(
-    ("pod", "found"),
-    [
-        pytest.param(
-            _pod(_one("a"), _one("b"), annotation="c"),
-            "'c' is no container of the pod; write one of a, b, or remove the annotation",
-            id="unknown",
-        ),
-        pytest.param(
-            _pod(
-                _one("a"), annotation="side", initContainers=[_one("side", restartPolicy="Always")]
-            ),
-            "'side' is an init container; write one of a, or remove the annotation",
-            id="init-container",
-        ),
-    ],
+    ("wanted", "found"), [("c", "no container of the pod"), ("side", "an init container")]
 )
-def test_denies_an_annotation_that_names_no_container(pod: Object, found: str) -> None:
+def test_denies_an_annotation_that_names_no_container(wanted: str, found: str) -> None:
+    pod = _pod(_one("a"), _one("b"), annotation=wanted, initContainers=[SIDECAR])
     with pytest.raises(Denied) as caught:
         choose_container(pod, PLAIN, None)
     assert caught.value.reason is Reason.INVALID_POD
-    assert caught.value.message == f"pod train-0: annotation {names.CONTAINER}: {found}"
+    told = f"{wanted!r} is {found}; write one of a, b, or remove the annotation"
+    assert caught.value.message == f"pod train-0: annotation {names.CONTAINER}: {told}"
 
 
 ACCELERATORS = """

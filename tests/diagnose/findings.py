@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tests.diagnose.scenes import Scene
 from webhook.diagnose.finding import Finding
 
 
@@ -31,3 +32,9 @@ def expect(findings: Iterable[Finding], *rows: str) -> None:
     told = brief(findings)
     agreed = [row if agrees(line, row) else line for line, row in zip(told, rows, strict=False)]
     assert agreed + told[len(rows) :] == list(rows), "\n".join(told)
+
+
+def findings(scene: Scene, *topics: str) -> list[Finding]:
+    """Return what `explain` finds wrong with a scene, of these topics only if any are named."""
+    found = scene.explained.findings
+    return [each for each in found if each.level != "ok" and (not topics or each.topic in topics)]

@@ -39,6 +39,7 @@ class HostileConnection(Connection):
         super().__init__(Credentials("test", "http://127.0.0.1:9", namespace=namespace))
         self.objects = objects
         self.asked: list[str] = []
+        self.options: list[dict[str, Any]] = []
         self.headers: dict[str, str] = {}
         self.written: list[tuple[str, Any, Any]] = []
         self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (
@@ -49,6 +50,7 @@ class HostileConnection(Connection):
     def request(self, method: str, path: str, **options: Any) -> Response:
         """Answer at once."""
         self.asked.append(f"{method} {path}")
+        self.options.append(options)
         if method != "GET":
             self.written.append((path, options.get("query"), options.get("body")))
         status, value = self._value(method, path, options)

@@ -58,8 +58,9 @@ def event(
 ) -> Object:
     """Return a Warning."""
     when = at or ago(minutes=1)
+    metadata = {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": when}
     return {
-        "metadata": {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": when},
+        "metadata": metadata,
         "involvedObject": {"kind": kind, "name": name, "namespace": SPACE},
         "reason": reason,
         "message": message,
@@ -115,13 +116,8 @@ class Scene:
         self.events: list[Object] = []
         self.workloads: list[Object] = []
         self.policies: list[Object] = []
-        self.lease: Object | None = {
-            "spec": {
-                "holderIdentity": "c-1",
-                "leaseDurationSeconds": 15,
-                "renewTime": ago(seconds=2),
-            }
-        }
+        held = {"holderIdentity": "c-1", "renewTime": ago(seconds=2)}
+        self.lease: Object | None = {"spec": {"leaseDurationSeconds": 15, **held}}
         self.owner = "bert"
         self.changes: dict[str, Any] = {}
         self.size = workers + 1
@@ -155,12 +151,8 @@ class Scene:
         """Return a pod as the training operator creates it; number 0 is rank 0."""
         pod = load(f"pods/kubeflow-pytorchjob-{min(number, 1)}.yaml")
         name = f"bert-worker-{number - 1}" if number else "bert-master-0"
-        pod["metadata"] |= {
-            "name": name,
-            "namespace": SPACE,
-            "uid": f"uid-{number}",
-            "creationTimestamp": ago(minutes=20),
-        }
+        pod["metadata"] |= {"name": name, "namespace": SPACE, "uid": f"uid-{number}"}
+        pod["metadata"]["creationTimestamp"] = ago(minutes=20)
         pod["spec"].pop("nodeName", None)
         pod["status"] = {"phase": "Pending"}
         for entry in pod["spec"]["containers"][0]["env"]:
@@ -185,15 +177,10 @@ class Scene:
     def bind(self, pod: Object, at: str = "") -> None:
         """Put it on a node."""
         pod["spec"]["nodeName"] = "node-1"
-        scheduled = {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastTransitionTime": at or ago(minutes=19),
-        }
-        pod["status"] = {
-            "phase": "Pending",
-            "conditions": [{"type": "Initialized", "status": "False"}, scheduled],
-        }
+        since = {"lastTransitionTime": at or ago(minutes=19)}
+        scheduled = {"type": "PodScheduled", "status": "True", **since}
+        conditions = [{"type": "Initialized", "status": "False"}, scheduled]
+        pod["status"] = {"phase": "Pending", "conditions": conditions}
 
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
         """Write network-status as Multus does."""
@@ -212,40 +199,29 @@ class Scene:
 
     def start(self, pod: Object, at: str) -> None:
         """Let the wait be over, and the training container run."""
-        pod["status"]["phase"] = "Running"
-        pod["status"]["initContainerStatuses"] = [
-            {
-                "name": names.WAIT_CONTAINER,
-                "state": {"terminated": {"exitCode": 0, "startedAt": at, "finishedAt": at}},
-            }
-        ]
-        pod["status"]["containerStatuses"] = [
-            {"name": "pytorch", "state": {"running": {"startedAt": at}}}
-        ]
+        over = {"terminated": {"exitCode": 0, "startedAt": at, "finishedAt": at}}
+        self.states(pod, "Running", over, {"running": {"startedAt": at}})
 
     def wait(self, pod: Object, since: str) -> None:
         """Let its wait step run, and take back what was published."""
         for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
             pod["metadata"]["annotations"].pop(key, None)
-        pod["status"]["phase"] = "Pending"
-        pod["status"]["initContainerStatuses"] = [
-            {"name": names.WAIT_CONTAINER, "state": {"running": {"startedAt": since}}}
-        ]
-        pod["status"]["containerStatuses"] = [
-            {"name": "pytorch", "state": {"waiting": {"reason": "PodInitializing"}}}
-        ]
+        waiting = {"waiting": {"reason": "PodInitializing"}}
+        self.states(pod, "Pending", {"running": {"startedAt": since}}, waiting)
+
+    def states(self, pod: Object, phase: str, wait: Object, training: Object) -> None:
+        """Set the phase, and the states of the wait step and the training container."""
+        pod["status"]["phase"] = phase
+        pod["status"]["initContainerStatuses"] = [{"name": names.WAIT_CONTAINER, "state": wait}]
+        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": training}]
 
     def unschedule(self, pod: Object, message: str) -> None:
         """Take it off its node again, for this reason."""
         pod["spec"].pop("nodeName", None)
         for key in (names.NETWORK_STATUS, names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
             pod["metadata"]["annotations"].pop(key, None)
-        scheduled = {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": message,
-        }
+        why = {"reason": "Unschedulable", "message": message}
+        scheduled = {"type": "PodScheduled", "status": "False", **why}
         pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
 
     @property
@@ -346,30 +322,18 @@ shared:
             {"name": "rails", "resourceClaimName": f"{name}-rails-x"}
         ]
         device = {"driver": "dra.net", "pool": "node-1", "device": "card"}
-        told = [
-            {
-                **device,
-                "networkData": {
-                    "interfaceName": interface,
-                    "ips": [f"{ip}/16" for ip in addresses],
-                },
-            }
-        ]
-        self.claims[SPACE, f"{name}-rails-x"] = {
-            "metadata": {
-                "name": f"{name}-rails-x",
-                "namespace": SPACE,
-                "annotations": {"resource.kubernetes.io/pod-claim-name": "rails"},
-            },
-            "spec": {
-                "devices": {"requests": [{"name": "nic", "exactly": {"deviceClassName": "nic"}}]}
-            },
-            "status": {
-                "allocation": {"devices": {"results": [{**device, "request": "nic"}]}},
-                "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
-                "devices": told if addresses else [],
-            },
+        ips = [f"{ip}/16" for ip in addresses]
+        told = [{**device, "networkData": {"interfaceName": interface, "ips": ips}}]
+        requests = [{"name": "nic", "exactly": {"deviceClassName": "nic"}}]
+        annotations = {"resource.kubernetes.io/pod-claim-name": "rails"}
+        metadata = {"name": f"{name}-rails-x", "namespace": SPACE, "annotations": annotations}
+        status = {
+            "allocation": {"devices": {"results": [{**device, "request": "nic"}]}},
+            "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+            "devices": told if addresses else [],
         }
+        claim = {"metadata": metadata, "spec": {"devices": {"requests": requests}}}
+        self.claims[SPACE, f"{name}-rails-x"] = {**claim, "status": status}
 
 
 class PodNetworkScene(Scene):
@@ -388,7 +352,3 @@ class PodNetworkScene(Scene):
         pod["status"]["containerStatuses"] = [
             {"name": "pytorch", "state": {"running": {"startedAt": at}}}
         ]
-
-
-def plugin_gone(scene: Scene) -> None:
-    scene.nodes[0]["status"]["allocatable"]["rdma/hca"] = "0"

@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from webhook.cli.findings import print_codes, print_findings
-from webhook.diagnose.common import NETWORK_MISSING, RESOURCE_NOWHERE
+from webhook.diagnose.common import LEASE_STALE, NETWORK_MISSING, RESOURCE_NOWHERE
 from webhook.diagnose.finding import Finding, as_document, ok
-from webhook.diagnose.lease import LEASE_STALE
 
 FINE = ok("networks", "default/rail-0", "exists")
 DOUBTFUL = Finding(

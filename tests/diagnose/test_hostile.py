@@ -127,14 +127,6 @@ def test_names_what_is_wrong_with_the_one_pod_that_was_asked_for() -> None:
     assert told in result.stderr
 
 
-def test_a_terminal_gets_nothing_to_obey_from_an_annotation() -> None:
-    made = Scene()
-    made.master["metadata"]["annotations"][names.MASTER_ADDR] = "\x1b[2J192.168.0.1"
-    result = invoke(cluster_of(made), "explain", "job/bert")
-    assert "\x1b" not in result.output
-    assert " [2J192.168.0.1" in result.output
-
-
 def test_a_terminal_gets_nothing_to_obey_from_a_name_in_an_error() -> None:
     made = Scene(1)
     for number, pod in enumerate(made.pods.values()):
@@ -246,6 +238,7 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
         pod["status"]["phase"] = text if number else "Pending"
         for each in pod["status"].get("containerStatuses") or ():
             each["state"] = {"waiting": {"reason": text, "message": text}}
+    judged(EXPLAIN, cluster_of(made))
     shown = judged(STATUS, cluster_of(made))
     assert shown["jobs"] or shown["unread"]
     table = invoke(cluster_of(made), *STATUS).stdout

@@ -13,7 +13,7 @@ from webhook.core.model import Object
 from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.status.status import ended_jobs
+from webhook.diagnose.status import ended_jobs
 
 GROUP = "leaderworkerset.sigs.k8s.io/group-index"
 LWS = "leaderworkerset.sigs.k8s.io/name"

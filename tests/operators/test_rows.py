@@ -1,4 +1,4 @@
-"""The jobs of rows.py, run: all meet, none waits in vain, all train on the fabric."""
+"""The jobs of rows.yaml, run: all meet, none waits in vain, all train on the fabric."""
 
 import json
 

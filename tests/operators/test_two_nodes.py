@@ -1,4 +1,4 @@
-"""Jobs on two nodes: the example that tests the fabric; `torchx run` with Volcano's webhooks."""
+"""Jobs on two nodes: the example that tests the fabric; `torchx run` with Volcano."""
 
 import re
 from collections.abc import Iterator
@@ -13,31 +13,22 @@ from tests.cluster.node.pods import Pod, container_state
 from tests.cluster.operators import programs, torchx
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
-from tests.cluster.operators.manifests import container, volcano_job
 from tests.cluster.operators.rows import NEWEST
-from tests.cluster.operators.volcano_pods import NAME as BEFORE_OURS
-from tests.cluster.operators.volcano_pods import POOL, TOLERATION, grouping
 from webhook.core import names
 from webhook.core.model import Object
 
 SECOND = "another-node2"
-AFTER_OURS = "zzz-volcano-pods-mutate"
-CALLS = "apiserver_admission_webhook_admission_duration_seconds_count"
-WEBHOOKS = ("mutatejob.volcano.sh", "validatejob.volcano.sh", "mutatepod.volcano.sh")
 EXAMPLE = ROOT / "manifests" / "examples" / "fabric-test"
 pytestmark = pytest.mark.usefixtures("second")
 
 
 @pytest.fixture(scope="module")
 def second(cluster: Cluster, bring_torch: BringTorch) -> Iterator[None]:
-    """Run a second node, and put both into Volcano's group; afterwards the cluster forgets it."""
-    nodes = "/api/v1/nodes"
+    """Run a second node; afterwards the cluster forgets it."""
     with cluster.node.another(SECOND) as containerd:
         bring_torch(containerd, NEWEST)
-        for each in (NAME, SECOND):
-            cluster.node.api.expect("PATCH", f"{nodes}/{each}", {"metadata": {"labels": POOL}})
         yield
-    cluster.node.api.expect("DELETE", f"{nodes}/{SECOND}")
+    cluster.node.api.expect("DELETE", f"/api/v1/nodes/{SECOND}")
 
 
 def test_of_an_injected_fabric_test_the_bytes_go_over_the_fabric(
@@ -84,20 +75,15 @@ def run_example(cluster: Cluster, space: Namespace) -> tuple[Object, list[Pod]]:
     return job, [Pod(space.api, each) for each in pods]
 
 
-@pytest.mark.parametrize("configuration", [BEFORE_OURS, AFTER_OURS])
 def test_a_job_meets_across_nodes_and_ends_well(
-    cluster: Cluster, namespace: NamespaceFactory, configuration: str
+    cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """No node has enough devices for both ranks: the scheduler parts them."""
     cluster.install(programs.VOLCANO)
-    space, image = namespace("sixty"), cluster.torch()
-    with grouping(cluster.node, space.name, configuration):
-        before = calls(cluster)
-        printed = torchx.run(space, image)
-        reports = space.reports(2)
-        after = calls(cluster)
+    space = namespace("sixty")
+    printed = torchx.run(space, cluster.torch())
+    reports = space.reports(2)
     assert_met_on_the_fabric(reports)
-    assert all(now > then for now, then in zip(after, before, strict=True)), (before, after)
     (group,) = space.items("podgroups", "apis/scheduling.volcano.sh/v1beta1")
     counted = group["spec"].get("minResources", {})
     assert not [each for each in counted if "rdma" in each], "read from the template"
@@ -105,23 +91,6 @@ def test_a_job_meets_across_nodes_and_ends_well(
     assert {pod["spec"]["nodeName"] for pod in pods} == {NAME, SECOND}
     for pod in pods:
         assert pod["spec"]["schedulerName"] == "volcano"
-        assert pod["spec"]["nodeSelector"] == POOL
-        assert TOLERATION in pod["spec"]["tolerations"]
         assert pod["metadata"]["annotations"][names.STATUS]
     (handle,) = re.findall(r"kubernetes://torchx/\S+", printed)
     space.wait(lambda: "SUCCEEDED" in torchx.status(space, handle), "the job to end well")
-
-
-def calls(cluster: Cluster) -> list[float]:
-    """Give how often each of Volcano's webhooks was called and let something pass."""
-    metric = cluster.node.control_plane.metric
-    return [metric(CALLS, name=each, rejected="false") for each in WEBHOOKS]
-
-
-def test_volcano_refuses_what_it_refuses(cluster: Cluster, namespace: NamespaceFactory) -> None:
-    """Its webhook for jobs is the real one: it counts the pods."""
-    cluster.install(programs.VOLCANO)
-    job = volcano_job(container("true"))
-    job["spec"]["minAvailable"] = 2
-    answer = cluster.node.api.create(job, namespace("sixty").name)
-    assert 'admission webhook "validatejob.volcano.sh" denied the request' in answer.message

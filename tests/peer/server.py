@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import socket
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.cluster import processes
+from tests.cluster.processes import free_port
 from tests.fake_apiserver import NETWORKS, FakeApiServer
 from tests.peer.suite import GO, build
-from tests.sockets.server import Server
-from tests.waiting import wait_until
+from tests.sockets.server import Server, write_kubeconfig
 
 _PACKAGES = {"pkg/webhook/webhook.go": "webhook", "pkg/tools/cache.go": "cache"}
 """Files that ask for the service account's configuration, and their packages."""
@@ -53,66 +51,27 @@ def peer_server(
                 annotations=metadata["annotations"],
                 spec=network["spec"],
             )
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "current-context": "stand-in",
-                    "clusters": [{"name": "stand-in", "cluster": {"server": api.url}}],
-                    "users": [{"name": "nobody", "user": {}}],
-                    "contexts": [
-                        {"name": "stand-in", "context": {"cluster": "stand-in", "user": "nobody"}}
-                    ],
-                }
-            )
-        )
-        port, health = free_port(), free_port()
+        environment = {
+            **os.environ,
+            "KUBECONFIG": str(write_kubeconfig(folder / "kubeconfig", api.url)),
+            "KUBE_FEATURE_WatchListClient": "false",
+        }
+        port = free_port()
         command = [
-            program,
-            "-insecure",
-            "-bind-address=127.0.0.1",
-            f"-port={port}",
-            f"-health-check-port={health}",
-        ]
-        command += [
+            *(str(program), "-insecure", "-logtostderr", "-bind-address=127.0.0.1"),
+            *(f"-port={port}", f"-health-check-port={free_port()}"),
             f"-tls-cert-file={tls_dir / 'tls.crt'}",
             f"-tls-private-key-file={tls_dir / 'tls.key'}",
-            "-logtostderr",
         ]
-        with (folder / "peer.log").open("wb") as log:
-            process = subprocess.Popen(
-                list(map(str, command)),
-                stderr=log,
-                env={
-                    **os.environ,
-                    "KUBECONFIG": str(kubeconfig),
-                    "KUBE_FEATURE_WatchListClient": "false",
-                },
-                start_new_session=True,
-            )
+        running = processes.Server(command, folder / "peer.log", environment)
         try:
-            wait_until(
-                lambda: process.poll() is not None or is_open(port),
-                "the peer to listen",
-                seconds=60,
-            )
-            if process.poll() is not None:
-                raise AssertionError(f"the peer ended:\n{(folder / 'peer.log').read_text()}")
+            running.wait_ready(lambda: is_open(port), 60)
             server = Server(folder / "peer.log")
-            server.process, server.addresses = process, {"admission": f"https://127.0.0.1:{port}"}
+            server.process = running.process
+            server.addresses = {"admission": f"https://127.0.0.1:{port}"}
             yield server
         finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-
-
-def free_port() -> int:
-    """Give a port that was free a moment ago: the peer takes none of its own choice."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as sock:
-        port: int = sock.getsockname()[1]
-        return port
+            running.kill()
 
 
 def is_open(port: int) -> bool:

@@ -11,7 +11,6 @@ from typing import TypeAlias
 import pytest
 
 from tests.fake_apiserver import PODS, FakeApiServer, hang
-from tests.profiles import as_text
 from tests.sockets.server import Server, environment, write_kubeconfig
 from tests.waiting import wait_until
 
@@ -57,17 +56,6 @@ def test_ends_though_the_api_server_never_answers(start: Start, server: FakeApiS
     server.misbehave("get", LEASE, *[hang] * 20)
     process = start(server.url)
     wait_until(lambda: server.asked("list", PODS) and server.asked("get", LEASE), "the requests")
-    assert process.end() == 0
-
-
-def test_faults_of_the_profiles_are_told_and_addresses_published_all_the_same(
-    tmp_path: Path, start: Start, server: FakeApiServer
-) -> None:
-    profiles = tmp_path / "profiles.yaml"
-    profiles.write_text(as_text("{shared: {networks: [{netwrok: default/rdma-net}]}}"))
-    process = start(server.url, f"--profiles={profiles}")
-    wait_until(lambda: process.get("/readyz").status == 200, "readiness")
-    assert "netwrok" in process.log.read_text()
     assert process.end() == 0
 
 

@@ -38,9 +38,6 @@ _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 class _Commands(click.Group):
     """Import a command's module only to run it: ``serve`` must stay small, help quick."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each group of commands."""
         for title, commands in GROUPS.items():

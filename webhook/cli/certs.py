@@ -20,12 +20,7 @@ def command() -> None:
     """Show or rotate the webhook's certificates.
 
     The controller issues and renews them: you rarely need this.
-
-    \b
-    Examples:
-      fabric-injector certs show
-      fabric-injector certs rotate --authority
-    """  # noqa: D301  # \\b is click's own mark
+    """
 
 
 @command.command(epilog=options.CLUSTER_HELP)

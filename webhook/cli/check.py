@@ -1,8 +1,6 @@
 """Check a cluster before and after installation: ``fabric-injector check``."""
 
-import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -11,15 +9,11 @@ from webhook.cli import options
 from webhook.cli.findings import echo, print_codes, print_document, print_findings
 from webhook.cli.input_files import read_profiles_file
 from webhook.cli.options import connect_to_cluster, option
-from webhook.core.errors import Unavailable
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.finding import Finding, as_document, count, exit_status, grouped
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted
-
-_WAIT_SECONDS = 300.0
-_PAUSE_SECONDS = 3.0
 
 
 @click.command("check", epilog=options.CLUSTER_HELP)
@@ -30,14 +24,6 @@ _PAUSE_SECONDS = 3.0
     metavar="NS",
     help="Namespace of fabric-injector, if not that of its webhook's Service.",
 )
-@option(
-    "--wait",
-    is_flag=False,
-    flag_value=_WAIT_SECONDS,
-    type=options.Parsed("TIME", options.seconds),
-    metavar="[TIME]",
-    help="Look again until nothing fails; for pipelines. 300 s if no time is given.",
-)
 @options.webhook_configuration
 @options.cluster
 @options.output("json", text="A document with stable codes.")
@@ -45,7 +31,6 @@ def command(
     profiles: Path | None,
     namespace: str | None,
     system_namespace: str | None,
-    wait: float | None,
     webhook_configuration: str,
     output: str | None,
 ) -> None:
@@ -57,34 +42,22 @@ def command(
     \b
     Examples:
       fabric-injector check --profiles profiles.yaml
-      fabric-injector check --wait 120
       fabric-injector check -n research
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    ends = time.monotonic() + (wait or 0.0)
     # faults in the file are findings; a file that cannot be read is a wrong command
     given = read_profiles_file(profiles) if profiles else None
     connection = connect_to_cluster()
-    look = partial(
-        open_snapshot,
+    snapshot = open_snapshot(
         connection,
         namespace or "",
         system_namespace,
         configuration=webhook_configuration,
         given=given,
     )
-    while True:
-        is_last = time.monotonic() >= ends
-        try:
-            findings = check(snapshot := look())
-            if is_last or not exit_status(findings):
-                break
-        except Unavailable:
-            if is_last:
-                raise
-        time.sleep(min(_PAUSE_SECONDS, max(0.0, ends - time.monotonic())))
+    findings = check(snapshot)
     if output:
         document = {
             "cluster": connection.title,

@@ -5,9 +5,9 @@ from importlib.resources import as_file, files
 
 import click
 
-from webhook.cli.dry_run_profiles import sample_profiles
 from webhook.cli.findings import print_lines
 from webhook.cli.options import option
+from webhook.core.profiles import parse_profiles
 from webhook.dry_run import dry_run
 from webhook.dry_run.screen import screen
 from webhook.world.objects import ObjectsWorld, load_objects
@@ -20,15 +20,11 @@ def command(diff: bool, verbose: bool) -> None:
     """Show what the pods of a TorchX job become, with sample profiles and networks.
 
     No cluster is contacted. The code is that of the webhook.
-
-    \b
-    Examples:
-      fabric-injector demo
-      fabric-injector demo --diff
-    """  # noqa: D301  # \\b is click's own mark
+    """
     with as_file(files("webhook.demo")) as folder:
         world = ObjectsWorld(load_objects([folder / "networks.yaml"]))
         text = (folder / "torchx-pods.yaml").read_text(encoding="utf-8")
-    run = dry_run(text, namespace=None, profile=None, profiles=sample_profiles(), world=world)
+        profiles = parse_profiles((folder / "profiles.yaml").read_bytes())
+    run = dry_run(text, namespace=None, profile=None, profiles=profiles, world=world)
     print_lines(screen(run, diff=diff, verbose=verbose))
     sys.exit(0 if all(pod.is_injected for pod in run.pods) else 1)

@@ -17,9 +17,8 @@ from webhook.cli.dry_run_profiles import (
 )
 from webhook.cli.findings import print_lines
 from webhook.cli.input_files import read_manifests
-from webhook.cli.options import MANIFEST, Failure, connect_to_cluster, option
+from webhook.cli.options import MANIFEST, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
-from webhook.core.errors import Unavailable
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.screen import screen
 from webhook.dry_run.templates import find_templates, require_namespace
@@ -64,17 +63,11 @@ def command(**given: Any) -> None:
     """  # noqa: D301  # \\b is click's own mark
     is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
     _refuse_contradictions(given, is_list=is_list)
-    try:
-        connection = None if given["objects"] else connect_to_cluster()
-        if is_list and connection:
-            runs = _judge_cluster(connection, given)
-        else:
-            runs = [_judge_files(connection, given)]
-    except Unavailable as error:
-        # without an answer, --server gets none either
-        is_another_way = not given["server"] and " answered " in str(error)
-        hint = "; give --profiles FILE, or --server, which lets the cluster decide"
-        raise Failure(f"{error}{hint if is_another_way else ''}") from None
+    connection = None if given["objects"] else connect_to_cluster()
+    if is_list and connection:
+        runs = _judge_cluster(connection, given)
+    else:
+        runs = [_judge_files(connection, given)]
     sys.exit(_exit_status(runs, given["require_injection"]))
 
 

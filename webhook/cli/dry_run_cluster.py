@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, note
 from webhook.cli.findings import Listing, print_listing
@@ -12,7 +12,7 @@ from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object, World
 from webhook.core.profiles import Profiles
-from webhook.diagnose.jobs import KINDS, identity
+from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.dry_run import DryRun, judge
 from webhook.dry_run.screen import why_not
@@ -24,6 +24,7 @@ from webhook.world.view import PermittedWorld
 
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
 _NO_PROFILE = "no-profile"
+_KEYS = ("namespace", "workload", "would_be", "why")
 
 
 class _LabelledWorld(PermittedWorld):
@@ -40,15 +41,6 @@ class _LabelledWorld(PermittedWorld):
         return found and replace(found, labels={**self._labels, **found.labels})
 
 
-class Row(NamedTuple):
-    """Say what would become of one workload; *would_be*: the worst of its pods' decisions."""
-
-    namespace: str
-    workload: str
-    would_be: str
-    why: str
-
-
 def judge_workloads(
     connection: Connection, profiles: Profiles, given: Mapping[str, Any]
 ) -> list[DryRun]:
@@ -60,22 +52,23 @@ def judge_workloads(
     live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
     world = _LabelledWorld(live, given["profile"])
     snapshot = Snapshot(connection, given["namespace"] or "")
-    runs = {
-        key: judge(find_templates(pods), profile=None, profiles=profiles, world=world)
-        for key, pods in _read(snapshot, given["system_namespace"], given["selector"]).items()
-    }
-    rows = [_row(namespace, workload, run) for (namespace, workload, _), run in runs.items()]
-    shown = [row for row in rows if row.would_be != _NO_PROFILE]
-    document = {"workloads": [row._asdict() for row in shown]}
-    names_of = [row.workload.lower() for row in shown]
-    listing = Listing(("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"), shown, names_of, document)
+    jobs = _read(snapshot, given["system_namespace"], given["selector"])
+    runs = [
+        judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
+        for job in jobs
+    ]
+    rows = [_row(job, run) for job, run in zip(jobs, runs, strict=True)]
+    shown = [row for row in rows if _NO_PROFILE not in row]
+    document = {"workloads": [dict(zip(_KEYS, row, strict=True)) for row in shown]}
+    headings = [key.replace("_", " ").upper() for key in _KEYS]
+    listing = Listing(headings, shown, [row[1].lower() for row in shown], document)
     print_listing(listing, given["output"], no_headers=given["no_headers"])
-    _sum_up(Counter(row.would_be for row in rows))
+    _sum_up(Counter(row[2] for row in rows))
     for each in snapshot.unread():
         note(f"{each.what}: {each.problem}")
     if assumed := assumed_networks(world):
         note(assumed)
-    return [*runs.values()]
+    return runs
 
 
 def _sum_up(counted: Counter[str]) -> None:
@@ -86,8 +79,8 @@ def _sum_up(counted: Counter[str]) -> None:
         note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
 
 
-def _row(namespace: str, workload: str, run: DryRun) -> Row:
-    """Sum up one workload."""
+def _row(job: Job, run: DryRun) -> tuple[str, ...]:
+    """Sum up one workload, whose decision is the worst of its pods'."""
     decisions = {"observed" if pod.observed and pod.profile else pod.decision for pod in run.pods}
     decision = next(each for each in _DECISIONS if each in decisions)
     if decision == "denied":
@@ -99,13 +92,11 @@ def _row(namespace: str, workload: str, run: DryRun) -> Row:
     else:
         found = [part for each in run.workloads for part in (each.text, *each.warnings)]
         why = "; ".join(dict.fromkeys(found))
-    return Row(namespace, workload, decision, why)
+    return job.namespace, _workload(job), decision, why
 
 
-def _read(
-    snapshot: Snapshot, system_namespace: str, selector: str
-) -> dict[tuple[str, str, str], list[Object]]:
-    """Return the unfinished pods by namespace, workload and what its pods share."""
+def _read(snapshot: Snapshot, system_namespace: str, selector: str) -> list[Job]:
+    """Return the workloads with unfinished pods, in the order of the table."""
 
     def keep(pod: Object) -> Object | None:
         is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, system_namespace)
@@ -116,15 +107,12 @@ def _read(
         pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
     except Unread as unread:
         raise InputError(str(unread)) from None
-    found: dict[tuple[str, str, str], list[Object]] = {}
-    for pod in sorted(pods, key=lambda each: (each["metadata"]["namespace"], _workload(each))):
-        key = pod["metadata"]["namespace"], _workload(pod), identity(pod)
-        found.setdefault(key, []).append(pod)
-    return found
+    return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
 
 
-def _workload(pod: Object) -> str:
-    """Name the object that made the pod, ``PyTorchJob/bert``; else the pod itself."""
+def _workload(job: Job) -> str:
+    """Name the object that made the pods, ``PyTorchJob/bert``; else the pod itself."""
+    pod = job.pods[0]
     owner = podspec.controller(pod)
     own = f"{owner['kind']}/{owner['name']}" if owner else f"Pod/{pod['metadata']['name']}"
     named = (f"{kind.kind}/{name}" for kind in KINDS for name in kind.owners(pod))

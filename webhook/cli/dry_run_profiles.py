@@ -1,7 +1,6 @@
-"""Choose the profiles of a dry run: those of a file, of objects, of the cluster, or samples."""
+"""Choose the profiles of a dry run: those of a file, of objects or of the cluster."""
 
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -11,7 +10,7 @@ from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.printable import printable
-from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.diagnose.wording import listed
 from webhook.kube.connection import Connection
@@ -22,7 +21,6 @@ from webhook.world.profiles_read import of_file_objects
 from webhook.world.view import PermittedWorld
 
 LOOKUP_SECONDS = 10.0
-_SAMPLES = "no --profiles: the sample profiles are used, see fabric-injector demo"
 
 
 def note(text: str) -> None:
@@ -51,8 +49,7 @@ def choose_profiles(
             read = installed_profiles(reader, system_namespace)
     read = read or of_file_objects("--objects", found)
     if read is None:
-        tell(_SAMPLES)
-        return sample_profiles()
+        raise InputError("--objects holds no FabricProfile: give --profiles FILE")
     profiles = read.known()
     for fault in read.faults:
         left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
@@ -60,12 +57,6 @@ def choose_profiles(
     if read.unread:
         tell(read.unread)
     return profiles
-
-
-def sample_profiles() -> Profiles:
-    """Return the profiles of the demo."""
-    text = files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8")
-    return parse_profiles(text)
 
 
 def check_profile(name: str | None, known: Profiles) -> None:

@@ -9,7 +9,6 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import (
-    code_option,
     echo,
     print_codes,
     print_document,
@@ -24,6 +23,7 @@ from webhook.diagnose.explain.judge import Explanation, Row, explain
 from webhook.diagnose.explain.timeline import Start
 from webhook.diagnose.finding import Finding, as_document, exit_status
 from webhook.diagnose.jobs import KINDS, find_kind
+from webhook.diagnose.manual import find_code
 from webhook.diagnose.snapshot import UNREAD, Snapshot
 from webhook.diagnose.wording import duration
 
@@ -48,7 +48,7 @@ _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 @options.profiles
 @options.system_namespace
 @options.output("json", "yaml", text="json or yaml: a document for programs.")
-@code_option
+@option("--code", metavar="CODE", help="Print what the code of a finding means, and what to do.")
 @options.cluster
 def command(
     target: tuple[str, ...],
@@ -59,6 +59,7 @@ def command(
     profiles: Path | None,
     system_namespace: str,
     output: str | None,
+    code: str | None,
 ) -> None:
     """Say why a job trains slowly or does not start: the cause first, and what to do.
 
@@ -80,6 +81,9 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    if code:
+        _print_code(code)
+        return
     meant = _read_target(target, selector)
     known = read_profiles_option(profiles)
     connection = connect_to_cluster()
@@ -92,6 +96,15 @@ def command(
     else:
         print_explanation(explanation, timeline=timeline)
     sys.exit(exit_status(explanation.findings))
+
+
+def _print_code(written: str) -> None:
+    code, meant = find_code(written)
+    if code is None:
+        hint = f"did you mean {meant}?" if meant else "write it as the command printed it"
+        raise click.UsageError(f"--code: no finding has code {written!r}; {hint}")
+    echo(f"{code}: {code.means}")
+    echo(f"→ {code.action}")
 
 
 def _read_target(words: Sequence[str], selector: str) -> Target:
@@ -177,14 +190,14 @@ def _print_rest(rows: Sequence[Row]) -> None:
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
-    """Choose the rows to show: of many pods some of each kind that are alike, in their order."""
+    """Choose the rows to show: of many pods the first few of each kind that are alike."""
     if len(rows) <= _MOST_ROWS:
         return rows
-    alike: Counter[tuple[str, ...]] = Counter()
-    numbered = []
-    for number, row in enumerate(rows):
+    seen: Counter[tuple[str, ...]] = Counter()
+    chosen = []
+    for row in rows:
         kind = (row.role, row.phase, row.rank_zero, row.wait)
-        numbered.append((alike[kind], number))
-        alike[kind] += 1
-    chosen = sorted(each for each in numbered if each[0] < _MOST_ALIKE)[:_MOST_ROWS]
-    return [rows[number] for number in sorted(number for _, number in chosen)]
+        seen[kind] += 1
+        if seen[kind] <= _MOST_ALIKE:
+            chosen.append(row)
+    return chosen[:_MOST_ROWS]

@@ -5,8 +5,8 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,7 +15,6 @@ from webhook.diagnose.finding import Finding
 from webhook.dry_run.screen import Line
 from webhook.dry_run.yaml_text import yaml_text
 
-F = TypeVar("F", bound=Callable[..., Any])
 FORMS = ("name", "wide", "json", "yaml")
 COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _WIDEST = 253
@@ -111,33 +110,6 @@ def _last_cell(text: str, most: int) -> str:
         text = f"{text[: most - 1]}…"
     level, space, rest = text.partition(" ")
     return f"{styled(level, COLOUR.get(level, ''))}{space}{rest}"
-
-
-def code_option(command: F) -> F:
-    """Add ``--code CODE``, which prints what a finding's code means in place of all else."""
-    return click.option(
-        "--code",
-        metavar="CODE",
-        is_eager=True,
-        expose_value=False,
-        callback=_print_code,
-        help="Print what the code of a finding means and what to do, and nothing else.",
-    )(command)
-
-
-def _print_code(_ctx: click.Context, _param: click.Parameter, written: str | None) -> None:
-    if written is None:
-        return
-    from webhook.diagnose.manual import find_code
-
-    code, meant = find_code(written)
-    if code is None:
-        hint = f"did you mean {meant}?" if meant else "write it as the command printed it"
-        message = f"no finding has code {written!r}; {hint}"
-        raise click.BadParameter(message, param_hint="--code")
-    echo(f"{code}: {code.means}")
-    echo(f"→ {code.action}")
-    raise SystemExit(0)
 
 
 def echo(text: str) -> None:

@@ -5,14 +5,12 @@ module imports it. It takes 20 MB and 0.2 s, and no process in a pod comes here 
 service account.
 """
 
-import ipaddress
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from webhook.core.errors import InputError
 from webhook.core.model import Object
@@ -25,6 +23,8 @@ from webhook.kube.credentials import (
     anonymous,
     pod_credentials,
 )
+
+_LOOPBACK = "localhost,127.0.0.0/8,::1/128"
 
 
 def connect(
@@ -179,15 +179,7 @@ def _proxy(cluster: Object, found: Any) -> str:
 
     if chosen := cluster.get("proxy-url"):
         return str(chosen)
-    host = urlsplit(found.host).hostname or ""
-    if _is_loopback(host) or should_bypass_proxies(found.host, found.no_proxy or ""):
+    if should_bypass_proxies(found.host, f"{found.no_proxy or ''},{_LOOPBACK}"):
         return ""
     proxy = found.proxy or ""
     return proxy if "://" in proxy or not proxy else f"http://{proxy}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -13,8 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from importlib.resources import files
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -22,6 +21,7 @@ import waitress
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+import webhook.page
 from webhook.cli import options
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import connect_to_cluster, option, with_cluster
@@ -47,13 +47,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-CONTENT_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".yaml": "text/plain; charset=utf-8",
-}
 MOST_BYTES = 3 << 20
 """Of a manifest."""
 _READ_BYTES = 16 << 20
@@ -70,11 +63,9 @@ _STRANGER = "this page is for whoever runs fabric-injector page: open the addres
 )
 @options.namespace("Default namespace; else the kubeconfig's.")
 @options.profiles
-@option("--system-namespace", metavar="NS", help="Namespace of fabric-injector.")
+@options.system_namespace
 @options.cluster
-def command(
-    port: int, namespace: str | None, profiles: Path | None, system_namespace: str | None
-) -> None:
+def command(port: int, namespace: str | None, profiles: Path | None, system_namespace: str) -> None:
     """Show dry run, status and check in a browser, on this machine.
 
     The page reads with your rights and writes nothing. Only the browser that opens the printed
@@ -130,7 +121,8 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
     Without a key, only the files of the page are to be had. The traceback of an internal error goes
     to the log only.
     """
-    app = Flask(__name__, static_folder=None)
+    folder = Path(webhook.page.__file__).parent
+    app = Flask(__name__, static_folder=folder, static_url_path="/page")
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     app.before_request(lambda: _refuse_strangers(keys))
 
@@ -151,8 +143,7 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
     def serve_json(path: str, ask: Callable[[], Object], method: str = "GET") -> None:
         app.add_url_rule(path, path, lambda: _json(ask()), methods=[method])
 
-    app.add_url_rule("/", "index", lambda: read_file("index.html"))
-    app.add_url_rule("/page/<path:path>", "file", read_file)
+    app.add_url_rule("/", "index", lambda: app.send_static_file("index.html"))
     serve_json("/session", lambda: _session(keys), "POST")
     serve_json("/state", answers.state)
     serve_json("/dry-run", lambda: _dry_run(answers), "POST")
@@ -181,14 +172,6 @@ def _refuse_strangers(keys: Keys) -> None:
 def _sent_key() -> str:
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key if scheme == "Bearer" else ""
-
-
-def read_file(path: str) -> Response:
-    """Answer with a file of the page; raise Refusal where there is no such file."""
-    file, kind = files("webhook.page") / path, CONTENT_TYPES.get(PurePath(path).suffix)
-    if kind is None or ".." in path or not file.is_file():
-        raise Refusal(404, "not-found", f"/page/{path} is not a file of the page")
-    return Response(file.read_bytes(), content_type=kind)
 
 
 def _json(document: Object) -> Response:

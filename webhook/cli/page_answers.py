@@ -7,18 +7,17 @@ from pathlib import Path
 
 from webhook import __version__
 from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, choose_profiles
-from webhook.cli.explain import unread_at_once
 from webhook.cli.input_files import read_profiles_file, read_profiles_option
+from webhook.cli.status import look_at
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect import Target, read_all, read_job, read_profiles
+from webhook.diagnose.collect import Target, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.finding import count, grouped
+from webhook.diagnose.finding import as_document, count, grouped
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.dry_run import DryRun, dry_run, fit
 from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
@@ -30,10 +29,10 @@ MOST_ROWS = 1_000
 
 
 class PageAnswers:
-    """Answer by the cluster of *connection*.
+    """Answer by the cluster of *connection*, each time as it is then.
 
     *namespace* is the default one, None for the kubeconfig's. *profiles*: a file in place of the
-    webhook's own. *system_namespace*: where fabric-injector is installed, None if nobody says.
+    webhook's own. *system_namespace*: where fabric-injector is installed.
 
     Any thread may call any method. Each raises InputError or Unavailable, with what to do.
     """
@@ -43,16 +42,15 @@ class PageAnswers:
         connection: Connection,
         namespace: str | None,
         profiles: Path | None,
-        system_namespace: str | None,
+        system_namespace: str,
     ) -> None:
         self.title = printable(connection.title, limit=None)
         self.namespace = namespace or connection.namespace or "default"
         self._connection, self._profiles = connection, profiles
-        self._given_namespace = system_namespace
-        self._system_namespace = system_namespace or "fabric-injector"
+        self._system_namespace = system_namespace
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
-        """Judge a manifest as `fabric-injector dry-run` does, by the profiles of this moment."""
+        """Judge a manifest as `fabric-injector dry-run` does."""
         system, silent = self._system_namespace, lambda _: None  # `state` tells it
         known = choose_profiles(self._profiles, [], self._connection, system, tell=silent)
         world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
@@ -76,73 +74,38 @@ class PageAnswers:
         except Unread as unread:
             cluster.note(unread.what, unread.problem)
         read = read_profiles(cluster)
+        document = state_document(read.known().profiles if read else (), namespaces)
         problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
-        known = read.known().profiles if read else ()
-        answer: Object = fit(
-            {**state_document(known, namespaces), "problems": problems, "local": local}
-        )
+        answer: Object = fit({**document, "problems": problems, "local": local})
         return answer
 
     def status(self, namespace: str | None) -> Object:
-        """Return what `fabric-injector status` finds; *namespace* empty: in all of them.
-
-        Shape: ``{"namespace", "jobs": [{"namespace", "name", "phase", "members", "waits",
-        "address", "first": {…} or None}], "total", "failing", "unread": [{"what", "problem"}],
-        "at": time}``.
-        """
+        """Return the document of ``status -o json``, and the time; *namespace* empty: of all."""
         space = self.namespace if namespace is None else namespace
-        snapshot, jobs = read_all(self._cluster(space))
-        found = look_at_all(snapshot, jobs)
-        unread = unread_at_once([each.finding() for each in snapshot.unread])
-        return fitted(
-            {
-                "namespace": space,
-                "jobs": [_job(each) for each in found[:MOST_ROWS]],
-                "total": len(found),
-                "failing": sum(each.is_failing for each in found),
-                "unread": [{"what": each.subject, "problem": each.message} for each in unread],
-            }
-        )
+        document = look_at(self._cluster(space)).as_json(space)
+        return fitted({**document, "jobs": document["jobs"][:MOST_ROWS]})
 
     def explain(self, namespace: str | None, name: str | None) -> Object:
-        """Return what `fabric-injector explain job NAME` finds.
-
-        Shape: that of ``explain -o json``, with ``"findings"``, ``"total"`` and ``"at"``.
-        """
+        """Return the document of ``explain job NAME -o json``, the number of pods and the time."""
         if not name:
             raise InputError("name a job: job=NAME")
         cluster = self._cluster(namespace or self.namespace)
         found = explain(*read_job(cluster, Target("job", name)))
-        told = found.as_json()
-        return fitted(
-            {
-                **told,
-                "findings": [each.as_json() for each in unread_at_once(found.findings)],
-                "members": told["members"][:MOST_ROWS],
-                "total": len(told["members"]),
-            }
-        )
+        document = {**found.as_json(), **as_document(found.findings)}
+        members = document["members"]
+        return fitted({**document, "members": members[:MOST_ROWS], "total": len(members)})
 
     def check(self) -> Object:
-        """Return what `fabric-injector check` finds, similar findings joined.
+        """Return the document of ``check -o json``, similar findings joined, and the time.
 
-        Shape: ``{"systemNamespace", "findings": [{"level", "code", "topic", "subject", "message",
-        "action", "means"}], "summary": {"fail": 0, …}, "at"}``.
+        Each finding has *means* beside its code.
         """
-        path, space = self._profiles, self._given_namespace
-        given = read_profiles_file(path) if path else None
-        snapshot = open_snapshot(self._connection, system_namespace=space, given=given)
-        found = check(snapshot)
-        return fitted(
-            {
-                "systemNamespace": snapshot.system_namespace,
-                "findings": [
-                    {**each.as_json(), "means": each.code.means} for each in grouped(found)
-                ],
-                "summary": count(found),
-            }
-        )
+        given = read_profiles_file(self._profiles) if self._profiles else None
+        system = self._system_namespace
+        found = check(open_snapshot(self._connection, system_namespace=system, given=given))
+        findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
+        return fitted({"systemNamespace": system, "findings": findings, "summary": count(found)})
 
     def _cluster(self, namespace: str) -> Snapshot:
         system, given = self._system_namespace, read_profiles_option(self._profiles)
@@ -170,9 +133,3 @@ def fitted(document: Object) -> Object:
     """Return the document as the page may show it, with the time."""
     found: Object = fit(document)
     return {**found, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-def _job(job: JobStatus) -> Object:
-    keys = ("namespace", "name", "phase", "members", "waits", "address")
-    cells = dict(zip(keys, job.cells(), strict=True))
-    return {**cells, "first": job.first and job.first.as_json()}

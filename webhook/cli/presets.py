@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import click
 
 from webhook.cli import options
-from webhook.cli.findings import FORMS, Listing, print_document, print_listing
+from webhook.cli.findings import FORMS, Listing, print_listing
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
@@ -79,15 +79,11 @@ def list_presets(output: str | None, no_headers: bool) -> None:
     "the number for pods that name no type.",
 )
 @options.cluster
-@options.output("json", "yaml", text="json or yaml; yaml has comments.")
-def show(name: str, types: tuple[str, ...], output: str | None) -> None:
+def show(name: str, types: tuple[str, ...]) -> None:
     """Print a preset: a FabricProfile under a comment that says what to change."""
     preset = _filled(read_preset(name), types)
-    if output == "json":
-        print_document(preset.profile, output)
-    else:
-        comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
-        click.echo(comment + preset.text, nl=False)
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
+    click.echo(comment + preset.text, nl=False)
 
 
 def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:

@@ -31,17 +31,11 @@ _NOT_ASKED = {
     403: "you may not create FabricProfiles",
     404: "the cluster has no FabricProfiles",
 }
-_CONFLICT = 409
 
 
 @click.group("profiles")
 def command() -> None:
-    """Validate profiles before you apply them.
-
-    \b
-    Examples:
-      fabric-injector profiles validate -f profile.yaml
-    """  # noqa: D301  # \\b is click's own mark
+    """Validate profiles before you apply them."""
 
 
 class Fault(NamedTuple):
@@ -130,13 +124,10 @@ def _ask_about(
 
 
 def _ask_profile(connection: Connection, profile: CheckedProfile) -> Iterator[str]:
-    """Yield the server's words about the object; one of this name that exists is no fault."""
+    """Yield the server's words about the object; that one of its name exists is no fault."""
     path = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
-    sent = profile.value
+    sent = {**profile.value, "metadata": {"generateName": f"{profile.name}-"}}
     response = connection.request("POST", path, query=_DRY_RUN, body=sent)
-    if response.status == _CONFLICT:
-        sent = {**sent, "metadata": {"generateName": f"{profile.name}-"}}
-        response = connection.request("POST", path, query=_DRY_RUN, body=sent)
     if response.status in _NOT_ASKED:
         why = _NOT_ASKED[response.status]
         note = f"{profile.name}: the profile itself was not sent to the server: {why}"

@@ -54,13 +54,7 @@ def command(
     It reads files again when they change. Without --objects it asks the cluster; without --profiles
     the cluster's FabricProfiles count. Port 0 takes a free port, which the log names. Exit status
     2: an option or a file is unusable.
-
-    \b
-    Examples:
-      fabric-injector serve --tls-dir /etc/fabric-injector/tls
-      fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
-      fabric-injector serve --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
-    """  # noqa: D301  # \\b is click's own mark
+    """
     objects, profiles = given["objects"], given["profiles"]
     if not given["tls_dir"] and not objects:
         raise Failure("give --tls-dir: only with --objects a throw-away certificate will do")

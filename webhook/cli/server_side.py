@@ -1,7 +1,4 @@
-"""Ask the cluster what it makes of each pod: create it with ``dryRun=All``, in the caller's name.
-
-The same pod with the label that opts it out shows what the API server and other webhooks do anyway.
-"""
+"""Ask the cluster what it makes of each pod, by creates with ``dryRun=All`` as the caller."""
 
 import json
 import re
@@ -22,8 +19,6 @@ _SERVER_FIELDS = frozenset(
         *("selfLink", "deletionTimestamp"),
     )
 )
-_TOKEN = re.compile(r"kube-api-access-\w{5}")
-"""The volume whose name the API server invents for each request."""
 _LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
 """How the API server refuses before admission. Source: kubernetes responsewriters/errors.go."""
 _UNAUTHORIZED = 401
@@ -37,44 +32,31 @@ def ask_server(connection: Connection, templates: Templates) -> DryRun:
 
 
 def _ask(connection: Connection, template: Template) -> PodResult:
-    sent = _as_new(template.pod)
-    response = _create(connection, template.namespace, sent)
+    """Create one pod; all that the cluster adds counts, also by its defaults and other webhooks."""
+    before = after = _as_new(template.pod)
+    response = _create(connection, template.namespace, before)
     problem = "" if response.status < 300 else _problem(response)
-    returned = sent if problem else _returned(response, sent)
-    before = sent if problem else _without_us(connection, template.namespace, sent)
-    labels = podspec.labels(returned)
+    if not problem:
+        after = _as_new(response.json())
+        if not before["metadata"].get("name"):
+            after["metadata"].pop("name", None)
+    labels = podspec.labels(after)
     return PodResult(
         source=template.source,
         namespace=template.namespace,
         before=before,
-        after=before if problem else returned,
+        after=after,
         allowed=not problem,
         message=problem,
-        system="" if problem else recognise(sent).system,
+        system="" if problem else recognise(before).system,
         job=labels.get(names.JOB, ""),
         rendezvous=labels.get(names.RENDEZVOUS, ""),
-        profile=_profile(returned),
+        profile=_profile(after),
         warnings=(*template.notes, *response.warnings),
-        patch=tuple(jsonpatch.make_patch(before, returned).patch),
+        patch=tuple(jsonpatch.make_patch(before, after).patch),
         workload=template.workload,
         replicas=template.replicas,
     )
-
-
-def _without_us(connection: Connection, namespace: str, sent: Object) -> Object:
-    """Return the pod as it is without our webhook; as it was *sent*, if nothing can tell."""
-    metadata = sent["metadata"]
-    labels = {**(metadata.get("labels") or {}), names.PROFILE: names.PROFILE_NONE}
-    without = {**sent, "metadata": {**metadata, "labels": labels}}
-    response = _create(connection, namespace, without)
-    if response.status >= 300:
-        return sent
-    returned = _returned(response, sent)
-    found = podspec.labels(returned)
-    own = {names.PROFILE: podspec.labels(sent).get(names.PROFILE)}
-    labels = {key: value for key, value in {**found, **own}.items() if value is not None}
-    metadata = {key: value for key, value in returned["metadata"].items() if key != "labels"}
-    return {**returned, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
 
 
 def _create(connection: Connection, namespace: str, pod: Object) -> Response:
@@ -90,14 +72,6 @@ def _as_new(pod: Object) -> Object:
     metadata = pod.get("metadata") or {}
     kept = {key: value for key, value in metadata.items() if key not in _SERVER_FIELDS}
     return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": kept}
-
-
-def _returned(response: Response, sent: Object) -> Object:
-    """Return the created pod, without the names that the API server invents."""
-    pod = _as_new(json.loads(_TOKEN.sub("kube-api-access", json.dumps(response.json()))))
-    if not sent["metadata"].get("name"):
-        pod["metadata"].pop("name", None)
-    return pod
 
 
 def _problem(response: Response) -> str:

@@ -20,7 +20,7 @@ from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
+from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
 from webhook.diagnose.wording import listed
 
 _LEAST_SECONDS = 10.0
@@ -78,7 +78,7 @@ def command(
     if watch:
         jobs = _watch(open_snapshot, selector)
     else:
-        look = _look(open_snapshot(), selector)
+        look = look_at(open_snapshot(), selector)
         _print(look, space)
         jobs = look.jobs
     sys.exit(int(any(job.is_failing for job in jobs)))
@@ -102,7 +102,8 @@ class Look(NamedTuple):
         }
 
 
-def _look(cluster: Snapshot, selector: str) -> Look:
+def look_at(cluster: Snapshot, selector: str = "") -> Look:
+    """Look at the jobs whose pods *selector* chooses; raises as `read_all` does."""
     snapshot, jobs = read_all(cluster, selector)
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
 
@@ -116,7 +117,7 @@ def _watch(open_snapshot: Callable[[], Snapshot], selector: str) -> Sequence[Job
         while True:
             began = monotonic()
             try:
-                jobs = _look(open_snapshot(), selector).jobs
+                jobs = look_at(open_snapshot(), selector).jobs
                 shown = print_changes(jobs, shown, output)
             except Unavailable as error:
                 if jobs is None:

@@ -22,13 +22,7 @@ _SECONDS = 5.0
 @options.output("json", text="Print one JSON document.")
 @options.cluster
 def command(client: bool, system_namespace: str, output: str | None) -> None:
-    """Print the version of this program, and the image of the webhook in the cluster.
-
-    \b
-    Examples:
-      fabric-injector version
-      fabric-injector version --client -o json
-    """  # noqa: D301  # \\b is click's own mark
+    """Print the version of this program, and the image of the webhook in the cluster."""
     found = {"client": __version__}
     if not client:
         found["server"] = _server(system_namespace)

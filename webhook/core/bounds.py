@@ -79,9 +79,8 @@ def excess(pod: Object) -> str:
 
 
 def within(pod: Object) -> Object:
-    """Return the part of a pod that is within the bounds, by which a larger one is recognised."""
+    """Return the short parts of a pod, by which one beyond a bound is recognised."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    owners = (metadata.get("ownerReferences") or ())[:OWNERS]
     containers = podspec.containers(pod)[:CONTAINERS]
     share = max(1, len(containers))
     return {
@@ -89,7 +88,7 @@ def within(pod: Object) -> Object:
             "name": _name(metadata),
             "labels": _short(podspec.labels(pod), LONGEST_LABEL),
             "annotations": _short(podspec.annotations(pod), LONGEST_NAME),
-            "ownerReferences": [each for each in owners if len(str(each)) <= LONGEST_NAME],
+            "ownerReferences": _short_items(metadata.get("ownerReferences"), OWNERS),
         },
         "spec": {
             "hostname": _name(spec, "hostname"),
@@ -142,20 +141,18 @@ def _short(texts: Mapping[str, str], longest: int) -> Object:
     return {key: text for key, text in first if len(key) + len(text) <= longest}
 
 
+def _short_items(items: list[Object] | None, most: int) -> list[Object]:
+    return [each for each in (items or ())[:most] if len(str(each)) <= LONGEST_NAME]
+
+
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
-    env = podspec.env(container)[: ITEMS // share]
-    kept: Object = {
-        "name": _name(container),
-        "env": [entry for entry in env if len(str(entry)) <= LONGEST_NAME],
-    }
-    if len(str(resources := container.get("resources"))) <= LONGEST_NAME:
-        kept["resources"] = resources
-    for key in ("command", "args"):
-        words = (container.get(key) or ())[: ITEMS // share]
-        if sum(map(len, words)) <= min(LONGEST_NAME, COMMANDS // (2 * share)):
-            kept[key] = words
-    return kept
+    words = min(LONGEST_NAME, COMMANDS // (2 * share))
+    bounds = {"resources": LONGEST_NAME, "command": words, "args": words}
+    short = {key: container.get(key) for key in bounds}
+    kept = {key: part for key, part in short.items() if len(str(part)) <= bounds[key]}
+    env = _short_items(podspec.env(container), ITEMS // share)
+    return {"name": _name(container), "env": env, **kept}
 
 
 def _too_many(where: str, what: str, most: int) -> str:

@@ -141,11 +141,6 @@ class Metadata(Read):
     owner_references: Annotated[list[_Owner], Meta(max_length=OWNERS)] | None = None
 
 
-class _EmptyDir(Read):
-    medium: str | None = None
-    size_limit: Any = None
-
-
 class _HostPath(Read):
     path: str | None = None
 
@@ -163,7 +158,7 @@ class Volume(Read):
     """Read a volume."""
 
     name: Name | None = None
-    empty_dir: _EmptyDir | None = None
+    empty_dir: dict[str, Any] | None = None
     host_path: _HostPath | None = None
     config_map: Any = None
     downward_api: _DownwardAPI | None = field(name="downwardAPI", default=None)
@@ -204,10 +199,6 @@ class Affinity(Read):
     node_affinity: _NodeAffinity | None = None
 
 
-class _OperatingSystem(Read):
-    name: str | None = None
-
-
 class _SchedulingGroup(Read):
     pod_group_name: Name | None = None
 
@@ -223,7 +214,7 @@ class Spec(Read):
     host_ipc: bool | None = field(name="hostIPC", default=None)
     host_pid: bool | None = field(name="hostPID", default=None)
     dns_config: dict[str, Any] | None = None
-    os: _OperatingSystem | None = None
+    os: dict[str, Any] | None = None
     node_selector: Annotated[dict[str, str], Meta(max_length=LABELS)] | None = None
     affinity: Affinity | None = None
     tolerations: Annotated[list[Toleration], Meta(max_length=1_000)] | None = None

@@ -1,31 +1,32 @@
-"""Hold what both `check` and `explain` need: codes that both report, and label selectors."""
+"""Hold what both `check` and `explain` need: codes, label selectors, and who leads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from webhook.core.cluster.nodes import Shortage
+from webhook.core.model import Object
 from webhook.diagnose.finding import Code
+from webhook.diagnose.wording import duration, seconds_since
+from webhook.kube.lease import LeaseRecord
 
 APPLY = "kubectl apply --server-side -f install.yaml (Helm: helm upgrade … --reuse-values)"
 """How an administrator applies the manifests again."""
 
 RESOURCE_NOWHERE = Code(
-    "resource-nowhere",
-    "devices",
+    "devices/resource-nowhere",
     "No node offers the resource that pods request, so they stay Pending.",
     "start the device plugin that offers it, or correct the resource's name",
 )
 RESOURCE_TOO_SMALL = Code(
-    "resource-too-small",
-    "devices",
+    "devices/resource-too-small",
     "No node offers as much of the resource as one pod requests, so pods stay Pending.",
     "request less in a pod or its profile, or restart a device plugin that has lost devices",
 )
 RESOURCE_UNLABELLED = Code(
-    "resource-unlabelled",
-    "devices",
+    "devices/resource-unlabelled",
     "No node with enough of the resource has the labels of the pods' nodeSelector.",
     "label the nodes, or correct nodeSelector of the pod, the profile or the network",
 )
@@ -36,47 +37,47 @@ SHORTAGES: Mapping[Shortage, Code] = {
 }
 """The code of each way in which a resource is not offered."""
 DRIVER_SILENT = Code(
-    "driver-silent",
-    "devices",
+    "devices/driver-silent",
     "No driver that the DeviceClass names has published a ResourceSlice, so nobody gets a device.",
     "start the driver on the nodes; kubectl get resourceslices shows what is published",
 )
 NETWORK_MISSING = Code(
-    "network-missing",
-    "networks",
+    "networks/network-missing",
     "The NetworkAttachmentDefinition does not exist.",
     "create the NetworkAttachmentDefinition, or correct the name",
 )
 CLAIM_TEMPLATE_MISSING = Code(
-    "claim-template-missing",
-    "claims",
+    "claims/claim-template-missing",
     "A ResourceClaimTemplate that pods name does not exist, so they stay Pending.",
     "create it or correct the name; for a profile's template, look at the controller's log",
 )
 NAMESPACE_OBSERVES = Code(
-    "namespace-observes",
-    "namespaces",
+    "namespaces/namespace-observes",
     "The namespace only observes: its pods are neither changed nor denied.",
     "remove label fabric-injector.io/mode to inject pods, then restart the jobs",
 )
 WEBHOOK_UNREACHABLE = Code(
-    "webhook-unreachable",
-    "reachability",
+    "reachability/webhook-unreachable",
     "The API servers cannot reach the webhook, so no pod of a labelled namespace is created.",
     "look at the webhook's pods, Service, certificates, and the API servers' way to its nodes",
 )
 WEBHOOK_MISSED = Code(
-    "webhook-missed",
-    "injection",
+    "injection/webhook-missed",
     "A training pod was created without injection, though it would be injected today.",
     "restart the job; if that does not help, run fabric-injector check",
 )
 WEBHOOK_OUT_OF_REACH = Code(
-    "webhook-out-of-reach",
-    "injection",
+    "injection/webhook-out-of-reach",
     "A pod was not injected, since its namespace does not carry the profile label.",
     "label the namespace and restart the job, or add component pod-opt-in",
 )
+LEASE_STALE = Code(
+    "lease/lease-stale",
+    "No controller holds the Lease and renews it, so no address is published.",
+    "look at the controller's pods and their logs",
+)
+GRACE_SECONDS = 15
+"""How much longer than it lasts a Lease counts as held: a renewal may be on its way."""
 
 
 def selects(selector: object, labels: Mapping[str, str]) -> bool:
@@ -102,3 +103,30 @@ def _matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
             return key not in labels
         case _:
             return False
+
+
+class LeaseState(NamedTuple):
+    """Say whether a controller *leads*, in a *message* without a subject."""
+
+    leads: bool
+    message: str
+
+
+def judge_lease(lease: Object | None, now: datetime) -> LeaseState:
+    """Judge a Lease as leader election does: stale once it was not renewed for as long as it lasts.
+
+    None or empty: there is none.
+    """
+    if not lease:
+        return LeaseState(False, "does not exist")
+    record = LeaseRecord.of(lease)
+    if not record.holder:
+        return LeaseState(False, "is held by no controller")
+    seconds = seconds_since(record.renewed, now)
+    if seconds is None:
+        return LeaseState(False, f"is held by {record.holder}, and its renewTime cannot be read")
+    if seconds > record.seconds + GRACE_SECONDS:
+        ago, lasting = duration(seconds), duration(record.seconds)
+        message = f"was last renewed {ago} ago, by {record.holder}, and lasts {lasting}"
+        return LeaseState(False, message)
+    return LeaseState(True, f"is held by {record.holder}")

@@ -55,14 +55,23 @@ _STAGES = {topic: stage for stage, topics in _TOPICS.items() for topic in topics
 class Code:
     """Define a kind of finding, in the file of the rule that reports it.
 
-    Shape: ``STALE = Code("lease-stale", "lease", "No controller renews it.", "look at …")``.
-    Programs filter by *name* and *topic*, so both stay. *action* is what usually helps.
+    Shape: ``STALE = Code("lease/lease-stale", "No controller renews it.", "look at …")``.
+    *path* is topic and name. Programs filter by both, so both stay. *action* is what usually helps.
     """
 
-    name: str
-    topic: str
+    path: str
     means: str
     action: str
+
+    @property
+    def topic(self) -> str:
+        """Return the topic, ``lease``."""
+        return self.path.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the name, ``lease-stale``."""
+        return self.path.partition("/")[2]
 
     def __str__(self) -> str:
         """Return the name, ``lease-stale``."""
@@ -136,7 +145,7 @@ class Finding:
 
 def ok(topic: str, about: About, message: str, detail: str = "") -> Finding:
     """Report that all is well, for which the code is ``ok``."""
-    return Code("ok", topic, "", "").found("ok", about, message, detail=detail)
+    return Code(f"{topic}/ok", "", "").found("ok", about, message, detail=detail)
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:

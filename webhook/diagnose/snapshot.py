@@ -32,8 +32,7 @@ from webhook.world.view import REFUSED
 T = TypeVar("T")
 
 UNREAD = Code(
-    "unread",
-    "unread",
+    "unread/unread",
     "Something could not be read, so what depends on it is unknown.",
     "ask for the right to read it, or let an administrator run this",
 )

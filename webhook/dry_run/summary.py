@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
-from webhook.core.accelerators import is_accelerator
-from webhook.core.injection.environment import nccl_may_use
+from webhook.core.accelerators import count_accelerators
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
@@ -25,7 +24,6 @@ _INJECTED, _ALONE, _DENIED = "injected", "left alone", "denied"
 _PLURALS = {"worker": "workers", "candidate for rank 0": "candidates for rank 0"}
 _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
-_MOST_SHOWN = 60
 _IFNAME = names.ENV_NCCL_SOCKET_IFNAME
 _SETS_INTERFACE = re.compile(rf"(?<![\w${{]){_IFNAME}\b")
 """In a command: ``export NCCL_SOCKET_IFNAME=eth0``, not ``$NCCL_SOCKET_IFNAME``."""
@@ -138,7 +136,8 @@ class _Member:
         self.places = {key: f"{key} of {name}" for key, name in attached.items()}
         self.places |= {interface: self.network} if interface else {}
         self.waits = self.is_injected and "master-addr" in needs(made)
-        self.accelerators = _accelerators(made)
+        asked = map(count_accelerators, podspec.running_containers(made))
+        self.accelerators = tuple(filter(None, asked))
         self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
 
     def skips(self, reason: Reason) -> bool:
@@ -160,22 +159,6 @@ def _attached(pod: Object, namespace: str) -> dict[str, str]:
     return {}
 
 
-def _accelerators(pod: Object) -> tuple[str, ...]:
-    """Return what all containers ask for of accelerators, ``("nvidia.com/gpu: 8",)``."""
-    asked = (
-        {**podspec.requests(each), **podspec.limits(each)}.items()
-        for each in podspec.running_containers(pod)
-    )
-    return tuple(
-        sorted(
-            f"{name}: {quantity}"
-            for of_container in asked
-            for name, quantity in of_container
-            if is_accelerator(name) and quantity not in ("0", 0)
-        )
-    )
-
-
 def _summary(namespace: str, source: str, members: list[_Member], apart: list[str]) -> Summary:
     """Sum up *members*; *apart*: why they cannot meet."""
     jobs = {each.pod.job for each in members if each.publishes}
@@ -186,7 +169,7 @@ def _summary(namespace: str, source: str, members: list[_Member], apart: list[st
     problem = "cannot meet" if apart else "half injected" if half else ""
     if problem or _leaves_out(members):
         agents, meets, trains = "", "", ""
-    warnings = tuple(map(printable, (*apart, *half) if problem else _unsure(members)))
+    warnings = tuple(map(printable, (*apart, *half)))
     return Summary(source, namespace, dict(roles), agents, meets, trains, problem, warnings)
 
 
@@ -257,37 +240,13 @@ def _trains(members: Sequence[_Member]) -> str:
 def _trains_on(member: _Member) -> str:
     if podspec.is_host_network(member.pod.planned):
         return _NODE_NETWORK
-    value = _ifname(member)
-    own = podspec.containers(member.pod.before)
-    if value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own):
-        return member.places.get(value[1:], value[1:])  # GKE or a DRA driver may make it
-    found = _choice(value, member.places)
-    return member.places.get(found[0], "") if len(found) == 1 else ""
-
-
-def _ifname(member: _Member) -> str:
-    return podspec.env_value(member.training, _IFNAME) or ""
-
-
-def _choice(value: str, places: Iterable[str]) -> list[str]:
-    """Return the interfaces that NCCL may use by its variable, none where that says nothing."""
-    there = (*names.INTERFACES_OF_EVERY_POD, *places) if len(value) > 1 else ()
-    return [each for each in there if "$(" not in value and nccl_may_use(value, each)]
-
-
-def _unsure(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of the first pod in which NCCL may use the pod network in place of the fabric."""
-    for each in members:
-        value = _ifname(each) if each.is_injected else ""
-        found = _choice(value, each.places)
-        fabric = [one for one in found if one in each.places]
-        if fabric and len(fabric) < len(found):
-            yield (
-                f"{_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {', '.join(found)} in "
-                f"{each.pod.name}: it may not use {fabric[0]}; name one interface, or remove the "
-                "variable"
-            )
-            return
+    value = podspec.env_value(member.training, _IFNAME) or ""
+    name, own = value.removeprefix("="), podspec.containers(member.pod.before)
+    is_ours = value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own)
+    may_exist = (
+        is_ours and name not in names.INTERFACES_OF_EVERY_POD
+    )  # GKE or a DRA driver makes it
+    return member.places.get(name, name if may_exist else "")
 
 
 def _cannot_meet(
@@ -320,10 +279,10 @@ def _why_none(member: _Member) -> str:
 
 def _rank_zero(pod: Object) -> str:
     """Return whom the wait step waits for, as it writes it for people; empty if for nobody."""
-    found = podspec.init_containers(pod)
-    waits = [each for each in found if each.get("name") == names.WAIT_CONTAINER]
-    values = [podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits]
-    return next(filter(None, values), "")
+    for each in podspec.init_containers(pod):
+        if each.get("name") == names.WAIT_CONTAINER:
+            return podspec.env_value(each, "FABRIC_INJECTOR_RANK_ZERO") or ""
+    return ""
 
 
 def _leaves_out(members: Sequence[_Member]) -> bool:
@@ -333,23 +292,16 @@ def _leaves_out(members: Sequence[_Member]) -> bool:
 
 
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of the first pods that ask for the same accelerators and do not get the same."""
-    alike: dict[tuple[str, ...], dict[str, list[_Member]]] = {}
+    """Warn of the first pods that ask for as many accelerators and do not get the same."""
+    alike: dict[tuple[int, ...], dict[str, _Member]] = {}
     for each in members:
         if each.accelerators and each.state != _DENIED and not each.is_out:
             gets = (", ".join(each.attached) or "no network") if each.is_injected else "nothing"
-            alike.setdefault(each.accelerators, {}).setdefault(gets, []).append(each)
+            alike.setdefault(each.accelerators, {}).setdefault(gets, each)
     for found in alike.values():
         if len(found) > 1:
-            (what, some), (other, others), *_ = found.items()
+            some, others, *_ = (f"{each.pod.name} gets {gets}" for gets, each in found.items())
             yield (
-                f"{_named(some)} ({what}) and {_named(others)} ({other}) "
-                "ask for the same accelerators and do not get the same: make them alike, also in "
-                f"label {names.PROFILE}"
+                f"{some}, {others}, and both ask for the same accelerators: make them alike, "
+                f"also in label {names.PROFILE}"
             )
-
-
-def _named(members: Sequence[_Member]) -> str:
-    """Name pods: ``bert-master-0``, ``3 pods from bert-worker-0 on``."""
-    number = sum(each.pod.replicas for each in members)
-    return f"{number} pods from {members[0].pod.name} on" if number > 1 else members[0].pod.name

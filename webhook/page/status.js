@@ -44,8 +44,8 @@ export function statusView(local) {
     return answer;
   }
 
-  function show(held, { namespace, jobs, total, failing, unread, details }) {
-    const summary = `${count(total, "job")}, ${failing ? count(failing, "failing one") : "none failing"}`;
+  function show(held, { namespace, jobs, summary, unread, details }) {
+    const { jobs: total, failing } = summary;
     const text = JSON.stringify([namespace, jobs, unread]);
     if (text !== told || of !== namespace) {
       [told, of] = [text, namespace];
@@ -59,7 +59,7 @@ export function statusView(local) {
       if (focused?.isConnected) focused.focus({ preventScroll: true });
     }
     if (details) fill(chosen, details);
-    return summary;
+    return `${count(total, "job")}, ${failing ? count(failing, "failing one") : "none failing"}`;
   }
 
   function table(jobs, withNamespace) {
@@ -93,7 +93,7 @@ export function statusView(local) {
     function update(now, withNamespace) {
       row.job = now;
       button.textContent = withNamespace ? `${now.namespace}/${now.name}` : now.name;
-      const cells = [now.phase, now.members, now.waits, now.address, first(now.first)];
+      const cells = [now.phase, membersOf(now), waitsOf(now), now.address, first(now.first)];
       for (const [index, cell] of cells.entries()) line.children[index + 1].replaceChildren(cell ?? "-");
     }
   }
@@ -141,6 +141,15 @@ export function statusView(local) {
 }
 
 const keyOf = ({ namespace, name }) => `${namespace}/${name}`;
+
+const membersOf = ({ members, expected }) => (expected > members ? `${members}/${expected}` : String(members));
+
+function waitsOf({ waits_seconds: seconds }) {
+  for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) {
+    if (seconds >= 2 * size) return `${Math.round(seconds / size)} ${unit}`;
+  }
+  return seconds === null ? null : `${seconds} s`;
+}
 
 function first(finding) {
   if (!finding) return h("span", { class: "chip injected" }, "ok");

@@ -12,7 +12,6 @@ from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads.launchers import (
     Use,
-    given_addresses,
     given_variables,
     is_in_sight,
     literal_assignments,
@@ -93,11 +92,6 @@ def test_tells_the_backend_by_which_agents_meet(text: str, said: str) -> None:
     assert meets_by(running(text)) == said
 
 
-@each("addresses")
-def test_lists_the_addresses_that_a_text_gives(text: str, said: list[str]) -> None:
-    assert given_addresses(running(text)) == said
-
-
 @each("one_node", "several_nodes")
 def test_knows_launchers_that_run_on_one_node(text: str, said: bool) -> None:
     beside = running(STANDALONE if not said and "torchrun" in text else "x")
@@ -163,9 +157,9 @@ def test_options_are_read_as_torch_reads_them(command: str, read: str) -> None:
     is_one = nodes in ("1", "1:1")
     assert run_on_one_node([container]) is is_one
     assert meets_by(container) == ("" if is_one else backend)
-    found = [
-        text.replace("${M}", "head").replace("$M", "head") for text in given_addresses(container)
-    ]
+    [options] = script_of(container).launchers
+    given = [options[name] for name in ("--master-addr", "--rdzv-endpoint") if name in options]
+    found = [text.replace("${M}", "head").replace("$M", "head") for text in given]
     assert found == ([] if address == "-" else [address])
     takes = {"M"} if "head" in address and backend == "static" else set()
     assert given_variables(container) == takes

@@ -55,15 +55,6 @@ def test_replicas_of_role_zero_meet_where_their_text_says_so(command: str, said:
         assert answer(zero) == said
 
 
-@pytest.mark.parametrize(("command", "said"), _ROWS["others"].items())
-def test_another_role_is_a_member_where_it_meets_rank_zero(command: str, said: str) -> None:
-    one = replica(0, role=1, command=command)
-    assert answer(one) == said
-    if said == "meets":
-        found = rendezvous(one)
-        assert (found.role, found.job) == ("worker", rendezvous(replica(0)).job)
-
-
 @pytest.mark.parametrize("label", _NAMES)
 def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> None:
     jobs = []
@@ -118,12 +109,10 @@ def test_a_backend_of_etcd_may_be_a_variable() -> None:
 
 
 @pytest.mark.parametrize("lone", ["torchrun --standalone t.py", "torchrun --nnodes=1 t.py", _RUN])
-def test_another_role_waits_for_nobody_since_it_cannot_see_whether_role_zero_publishes(
-    lone: str,
-) -> None:
+def test_another_role_meets_nobody_and_trains_on_the_fabric(lone: str) -> None:
     zero = decide(replica(0, command=lone), "train", PROFILES, world())
     one = decide(replica(0, role=1), "train", PROFILES, world())
-    assert wait.needs(one.pod) == []
+    assert (one.job, wait.needs(one.pod)) == ("", [])
     assert podspec.env_value(one.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME")
     assert wait.needs(zero.pod) == (["master-addr:own", "local-addr:own"] if lone == _RUN else [])
 

@@ -13,8 +13,6 @@ from webhook.cli import check
 from webhook.core import names
 from webhook.diagnose.check import open_snapshot
 from webhook.diagnose.check.privileges import REVIEWS
-from webhook.diagnose.finding import ok
-from webhook.diagnose.snapshot import UNREAD
 
 CONFIGURATIONS = "mutatingwebhookconfigurations"
 
@@ -115,19 +113,5 @@ def test_ctrl_c_is_no_failure_of_the_cluster(monkeypatch: pytest.MonkeyPatch) ->
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "check", interrupted)
-    result = invoke(installed(), "--wait")
+    result = invoke(installed())
     assert (result.exit_code, result.output) == (130, "\n"), "1 would say that something failed"
-
-
-def test_waits_until_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing, well = [UNREAD.fail("a", "x")], [ok("unread", "a", "y")]
-    answers = [failing, failing, well]
-    monkeypatch.setattr(check, "_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(check, "check", lambda *_: answers.pop(0))
-    assert invoke(installed(), "--wait").exit_code == 0
-    assert answers == []
-
-
-def test_a_wait_that_is_over_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "check", lambda *_: [UNREAD.fail("a", "x")])
-    assert invoke(installed(), "--wait", "0.05").exit_code == 1

@@ -58,18 +58,6 @@ def test_knows_the_shipped_policies() -> None:
     } == named
 
 
-def test_writes_an_access() -> None:
-    access = Access("patch", "", "pods/status", "ns", "a")
-    assert str(access) == "patch pods/status a in namespace ns"
-    assert access.attributes() == {
-        "verb": "patch",
-        "resource": "pods",
-        "subresource": "status",
-        "namespace": "ns",
-        "name": "a",
-    }
-
-
 @pytest.mark.parametrize("role", get_args(Role))
 def test_knows_the_shipped_deployments(role: str) -> None:
     found = read_deployment(yaml.safe_load((BASE / f"deployment-{role}.yaml").read_text()))

@@ -38,11 +38,13 @@ from tests.profiles import profiles as read_profiles
 from tests.worlds import network
 from webhook import __version__
 from webhook.core import names
+from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 from webhook.core.model import Object
 from webhook.core.review import decide
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.snapshot import Unread
 
+NIC = DeviceClass("nic", "rdma/hca", ("dra.net",))
 FOLDER = Path(__file__).parent / "cases"
 STARTS: dict[str, Callable[..., Scene]] = {
     "job": Scene,
@@ -231,6 +233,7 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
         "claim_templates": lambda found: {(SPACE, each) for each in found},
+        "device_offers": lambda drivers: DeviceOffers((NIC,), frozenset(drivers)),
         "unread": lambda found: tuple(Unread(*each) for each in found),
     }
     for key, value in changes.items():

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests import ROOT
-from tests.diagnose.explain.explanations import findings
+from tests.diagnose.findings import findings
 from tests.diagnose.scenes import NOW, Scene, event
 from webhook.core.model import Object
 from webhook.diagnose.jobs import concerns

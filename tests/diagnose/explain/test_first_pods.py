@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.explain.explanations import findings
+from tests.diagnose.findings import findings
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene, ago
 from tests.pods import drop_env, load, set_command

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import SPACE, Scene
 from webhook.core import names
 from webhook.core.errors import Unavailable
@@ -55,11 +54,3 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
         scene.snapshot.world.network("a", "b")
     scene.changes = {"labels": None}
     assert scene.snapshot.judge_today(scene.master) is None
-
-
-@pytest.mark.parametrize("unknown", ["labels", "events", "nodes", "lease", "profiles"])
-def test_explains_without_a_part_that_could_not_be_read(unknown: str) -> None:
-    scene = Scene(2)
-    scene.tell(scene.pods["bert-worker-1"], "10.66.6.6")
-    scene.changes = {unknown: None}
-    assert [each.topic for each in findings(scene)] == ["controller", "addresses"]

@@ -24,7 +24,7 @@ _SHIPPED = "is shown with the one that Trainer ships"
 
 def rows(file: str, *says: str) -> dict[str, Object]:
     """Read the rows of a file, each with its ``manifest``; *says*: what they may hold besides."""
-    *_, found = yaml.safe_load(Path(__file__).with_name(f"{file}.yaml").read_text())
+    *_, found = yaml.safe_load((Path(__file__).parent / f"{file}.yaml").read_text())
     made = json.loads(json.dumps(found))  # anchors share what a test may change
     known_keys = {"of", "spec", "metadata", "manifest", *says}
     assert [row for row in made.values() if row.keys() - known_keys] == [], f"of {known_keys}"
@@ -33,7 +33,7 @@ def rows(file: str, *says: str) -> dict[str, Object]:
 
 def _manifest(row: Object) -> Any:
     if "of" not in row:
-        return row["manifest"]
+        return row.get("manifest")
     api_version, kind, name = row["of"].split()
     return workload(api_version, kind, name, row["spec"], **row.get("metadata", {}))
 

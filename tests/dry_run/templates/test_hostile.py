@@ -47,7 +47,7 @@ def places(value: Any) -> Any:
 
 
 def check(found: Templates) -> None:
-    """Fail where a pod is none that admission would take, or something is left out without a reason."""
+    """Fail where admission would not take a pod, or something is left out without a reason."""
     for each in found.pods:
         json.dumps(check_pod(each.pod))
         assert each.source
@@ -86,7 +86,7 @@ VALUE = st.recursive(
 
 
 def objects_in(value: Any) -> int:
-    """Count the objects of an input; a list, of Kubernetes' kinds or not, is none but what it holds."""
+    """Count the objects of an input; a list counts as what it holds."""
     if (
         isinstance(value, dict)
         and str(value.get("kind")).endswith("List")

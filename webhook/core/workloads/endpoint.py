@@ -4,16 +4,13 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from webhook.core.workloads import words
+
 LONGEST: Final = 1024
 """Characters of a text that could still be an address."""
 OWN_ADDRESS: Final = "status.podIP"
 """Stands for the pod's own address on the cluster network, which is not known at admission."""
-_VARIABLE: Final = re.compile(
-    r"(?:(?:PET_)?MASTER_ADDR|PET_RDZV_ENDPOINT|LWS_LEADER_ADDRESS|MASTER_HOST|DIST_URL|INIT_METHOD"
-    r"|.*(?:_MASTER_ADDR(?:ESS)?|RDZV_(?:ENDPOINT|HOST)|_INIT_METHOD|_DIST_URL))\Z",
-    re.DOTALL,
-)
-"""Variables from which launchers or training scripts read the address of rank 0."""
+_VARIABLE: Final = words.word("addresses")
 _ENDPOINT: Final = re.compile(
     r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z"
 )

@@ -14,39 +14,36 @@ from typing import Final, NamedTuple, TypeAlias
 
 from webhook.core import bounds, podspec
 from webhook.core.model import Object
+from webhook.core.workloads import words as tables
 from webhook.core.workloads.endpoint import is_local
 from webhook.core.workloads.shell import Words, characters_of, is_short, read_commands
 
-_TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
-_MODULE: Final = re.compile(
-    r"(?:torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch"
-    r"|deepspeed\.launcher\.runner)\Z"
-)
-_OTHER: Final = re.compile(
-    r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL
-)
-_MARK: Final = re.compile(
-    r"--(?:nnodes|num[-_]nodes|node[-_]rank|num[-_]machines|machine[-_]rank|master[-_]addr"
-    r"|main[-_]process[-_]ip|rdzv[-_]endpoint|dist[-_]init[-_]addr|init[-_]method|dist[-_]url"
-    r"|coordinator[-_]addr(?:ess)?|data[-_]parallel[-_]address)(?:=|\Z)"
-)
-"""Options that say how many nodes there are, which is this one, where they meet."""
-_SSHD: Final = re.compile(r"(?:.*/sbin/)?sshd\Z|/etc/init\.d/sshd?\Z", re.DOTALL)
+_TORCH: Final = tables.program("torch")
+_PYTHON: Final = tables.program("python")
+_OTHER: Final = tables.program("other_launchers")
+_CHOOSES_PYTHON: Final = tables.program("chooses_python")
+_IN_SIGHT: Final = tables.program("in_sight")
+_STARTS_NOTHING: Final = tables.program("starts_nothing")
+_MODULE: Final = tables.word("modules")
+_MARK: Final = tables.word("marks")
+_SSHD: Final = tables.word("ssh_daemon")
+_SWITCH: Final = tables.word("switches")
+_SCRIPT: Final = tables.word("script")
+_BEFORE: Final = tables.word("before")
+_ABBREVIATED: Final = tables.listed("abbreviated")
+_ADDRESSES: Final = tables.listed("addresses")
+_SIZES: Final = frozenset(tables.listed("sizes"))
+_OF_SEVERAL: Final = _SIZES.union(_ADDRESSES, tables.listed("of_several"))
+_LOOP: Final = tables.listed("loops")
+_BRANCHES: Final = frozenset(tables.listed("branches"))
+_ASSIGNS: Final = tables.listed("assigns")
+_HOOKS: Final = tables.listed("hooks")
+
 _SSH_SERVICES: Final = (("service", "ssh"), ("service", "sshd"))
-_SWITCH: Final = re.compile(
-    r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp"
-    r"|use-deepspeed|cpu|quiet|same-network|no-ssh|force-multi)\Z|-m\Z"
-)
-"""Options of launchers that take no value; a script ending in .py may follow any option."""
 _VALUE: Final = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))"
     r"(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
-_SCRIPT: Final = re.compile(
-    r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL
-)
-_CHOOSES_PYTHON: Final = re.compile(r"(?:.*/)?(?:activate|conda\.sh)\Z", re.DOTALL)
-"""Scripts that start nothing and read no address: ``source /venv/bin/activate``."""
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
 _REMEMBERED: Final = 2 * (bounds.COMMANDS + bounds.ITEMS)
 """Characters of the commands that are remembered: those of two pods with as many as may be. The
@@ -54,53 +51,12 @@ words of a long one may take a megabyte."""
 _MOST_GIVEN: Final = 16
 """Variables that a container may give to launchers: of more, nothing is certain."""
 _WORD: Final = re.compile(r"\w+")
-_IN_SIGHT: Final = re.compile(
-    r"(?:.*/)?(?:torchrun|accelerate|deepspeed|python[0-9.]*|pip3?|cd|echo|printf|export|unset|set"
-    r"|ulimit|umask|mkdir|sleep|true|:|date|hostname|nvidia-smi|ls|cat|exit|done|fi)\Z",
-    re.DOTALL,
-)
-"""Programs that are known to read no address, and those that train."""
-_STARTS_NOTHING: Final = re.compile(
-    r"(?:.*/)?(?:pip[0-9.]*|uv|poetry|conda|mamba|apt|apt-get|yum|dnf|git|cd|pushd|ls|mkdir|rm|cp"
-    r"|mv|ln|cat|chmod|chown|tar|echo|printf|export|unset|which|type|test|\[|\[\[)\Z",
-    re.DOTALL,
-)
-"""Programs whose words are packages, files or texts: ``pip install accelerate`` starts no launcher,
-``uv run torchrun`` does."""
-_BEFORE: Final = re.compile(
-    r"(?:exec|time|nohup|(?:.*/)?(?:env|numactl|tini|dumb-init)|if|then|else|elif|do|while|until"
-    r"|[{}!]|command)\Z|-|[A-Za-z_]\w*="
-)
-"""Words before a command that do not change what it is."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=")
 _EXPANDED: Final = re.compile("[$`\0]")
-_HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "volumeMounts")
-"""Fields that may hold a command or a path with a variable in it."""
-_BRANCHES: Final = tuple((word,) for word in ("if", "case", "while", "until", "for", "select"))
-_ASSIGNS: Final = frozenset(("export", "declare", "typeset", "readonly", "local"))
-_LOOP: Final = ("while", "until", "for", "select")
-_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
-_ABBREVIATED: Final = (
-    *("--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--rdzv-id"),
-    *("--rdzv-conf", "--standalone", "--module", "--no-python", "--run-path", "--node-rank"),
-    *("--master-addr", "--master-port", "--local-addr", "--use-env", "--virtual-local-rank"),
-)
-"""Options of torchrun that matter here: argparse takes a prefix that only one option has."""
 _NOT_IN_SIGHT: Final = "$"
 """Stands for a backend that an option may name which is not in sight, or not known."""
-_ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
-"""Options that take an address where the backend is static; the first is accelerate's."""
-_ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
 _SEVERAL: Final = re.compile(r"(?!0*1(?::0*1)?\Z)[0-9]+(?::[0-9]+)?\Z")
 """A number of nodes, or a range, that is written out and is not one."""
-_SIZES: Final = frozenset(
-    ("--nnodes", "--num-machines", "--config-file", "--deepspeed-hostfile", "--rdzv-backend")
-)
-"""Options that may say how many nodes there are; a backend may stand for options not in sight."""
-_OF_SEVERAL: Final = _SIZES.union(
-    (*_ADDRESSES, "--node-rank", "--rdzv-id", "--rdzv-conf", "--machine-rank")
-)
-"""Options without which torchrun and accelerate run on one node."""
 _TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
 """Those that may number nodes; the others may come of an earlier pass."""
 
@@ -221,7 +177,7 @@ def assigned_variables(container: Object) -> list[tuple[str, str]]:
 def literal_assignments(container: Object) -> dict[str, str]:
     """Return what the text sets for sure, before it branches; the last of a name counts."""
     every = (each.words for each in script_of(container).commands)
-    effective = filter(_started, takewhile(lambda words: words[:1] not in _BRANCHES, every))
+    effective = filter(_started, takewhile(lambda words: _BRANCHES.isdisjoint(words[:1]), every))
     found = (each for words in effective for each in _assigned(words))
     return {name: value for name, value in found if not _EXPANDED.search(value)}
 
@@ -359,16 +315,6 @@ def given_variables(container: Object) -> frozenset[str]:
     taken = script.taken(is_static=_backend(container, script) == "static")
     found = frozenset([name for by_launcher in taken for name, _ in by_launcher])
     return found if len(found) <= _MOST_GIVEN else frozenset()
-
-
-def given_addresses(container: Object) -> list[str]:
-    """Return what the options of torch launchers and the text's own MASTER_ADDR hold."""
-    found: list[str] = []
-    for words, known in script_of(container).commands:
-        options = known or {}
-        found += [options[name] for name in _ADDRESSES if name in options]
-        found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
-    return found
 
 
 def meets_by(container: Object) -> str:

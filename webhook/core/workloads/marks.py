@@ -8,18 +8,12 @@ from collections.abc import Callable, Iterator
 
 from webhook.core import podspec
 from webhook.core.model import Object
+from webhook.core.workloads import words
 from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
 from webhook.core.workloads.launchers import assigned_variables, shows_launcher
 from webhook.core.workloads.shell import is_short
 
-_VARIABLE = re.compile(
-    r"(?:(?:PET_)?MASTER_ADDR|PET_RDZV_ENDPOINT|MASTER_HOST|DIST_URL|INIT_METHOD"
-    r"|\w*(?:COORDINATOR_ADDRESS|LEADER_ADDRESS|DIST_INIT_ADDR)|NNODES|NUM_NODES|N_NODES|NODE_RANK"
-    r"|PET_NNODES|PET_NODE_RANK|WORLD_SIZE|MACHINE_RANK|POD_GROUP_SIZE|JAX_PROCESS_ID"
-    r"|JAX_NUM_PROCESSES|TF_CONFIG)\Z"
-)
-"""Variables that say where nodes meet, how many there are, and which one this is. Not
-``REDIS_MASTER_ADDR``: that is an address of no rank."""
+_VARIABLE = words.word("of_several")
 _HOST = re.compile(r"(?<![-.\w])([a-z0-9][-a-z0-9]{0,62})(?=[.:]\w)")
 
 

@@ -13,7 +13,7 @@ from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, find_tpu
 from webhook.core.model import Object, Reason
 from webhook.core.qualified_name import is_dns_subdomain
-from webhook.core.workloads import torchx
+from webhook.core.workloads import torchx, words
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.members import describe
@@ -38,29 +38,7 @@ GROUP_NAME: Final = "group-name"
 PODCLIQUESET: Final = "app.kubernetes.io/part-of"
 STATEFUL_POD: Final = "statefulset.kubernetes.io/pod-name"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
-SIBLING_LABELS: Final = (
-    JOBSET + "jobset-uid",
-    JOBSET + "jobset-name",
-    KUBEFLOW + "job-name",
-    LWS + "name",
-    GROVE + "podgang",
-    STORM + "podset-name",
-    "roleset-name",
-    "storm-service-name",
-    "app.kubernetes.io/instance",
-    VOLCANO + "job-name",
-    "kubedl.io/job-name",
-    "distributed.io/job-name",
-    BATCH + "controller-uid",
-    BATCH + "job-name",
-    KUEUE + "pod-group-name",
-    "scheduling.x-k8s.io/pod-group",
-    GROUP_NAME,
-    "job-name",
-    "app.kubernetes.io/name",
-    "app",
-    PODCLIQUESET,
-)
+SIBLING_LABELS: Final = words.listed("siblings")
 """Labels by which a training system finds the pods of one job, the most telling first."""
 _GANGS: Final = (
     ("coscheduling", "scheduling.x-k8s.io/pod-group", ""),
@@ -138,16 +116,10 @@ def leaderworkerset(it: PodFacts) -> Found:
         return None
     group = it.labels.get(LWS + "group-index", "")
     leader = f"{name}-{group}"
-    return Job(
-        "leaderworkerset",
-        leader,
-        f"{name}/{group}",
-        numbered(name),
-        rank_zero=leader,
-        is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
-        kind=f"LeaderWorkerSet {name}",
-        nodes=of_number(it.annotations.get(LWS + "size")),
-    )
+    job = Job("leaderworkerset", leader, f"{name}/{group}", numbered(name), rank_zero=leader)
+    job.is_rank_zero = it.labels.get(LWS + "worker-index") == "0"
+    job.kind, job.nodes = f"LeaderWorkerSet {name}", of_number(it.annotations.get(LWS + "size"))
+    return job
 
 
 def trainjob(it: PodFacts) -> Found:
@@ -211,19 +183,15 @@ def _of_jobset(it: PodFacts, system: str) -> Job:
     everywhere = labels.get(JOBSET + "global-replicas")
     here = labels.get(JOBSET + "replicatedjob-replicas")
     has_one_role = system == "trainjob" or (everywhere is not None and everywhere == here)
-    return Job(
-        system,
-        name,
-        labels.get(JOBSET + "jobset-uid") or name,
-        numbered(name, ".+-[0-9]+-"),
-        attempt=labels.get(JOBSET + "restart-attempt", ""),
-        rank_zero=coordinator,
-        is_rank_zero=coordinator == it.name if coordinator else is_first and has_one_role,
-        is_candidate=is_first and not coordinator,
-        kind=f"JobSet {name}",
-        nodes=Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL,
-        unsized="" if everywhere else f"it has no label {JOBSET}global-replicas",
-    )
+    uid = labels.get(JOBSET + "jobset-uid") or name
+    job = Job(system, name, uid, numbered(name, ".+-[0-9]+-"), rank_zero=coordinator)
+    job.attempt = labels.get(JOBSET + "restart-attempt", "")
+    job.is_rank_zero = coordinator == it.name if coordinator else is_first and has_one_role
+    job.is_candidate = is_first and not coordinator
+    job.kind = f"JobSet {name}"
+    job.nodes = Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL
+    job.unsized = "" if everywhere else f"it has no label {JOBSET}global-replicas"
+    return job
 
 
 def kubeflow(it: PodFacts) -> Found:
@@ -311,20 +279,14 @@ def volcano(it: PodFacts) -> Found:
         if entry["name"].startswith("VC_") and entry["name"].endswith("_HOSTS")
     }
     by_tasks = Nodes.SEVERAL if len(tasks) > 1 else Nodes.TEXT
-    return Job(
-        "volcano",
-        job,
-        it.annotations.get(VOLCANO_GROUP) or it.uid or job,
-        numbered(job, ".+-"),
-        attempt=it.annotations.get(VOLCANO + "job-version", ""),
-        service=job,
-        container=task or None,
-        is_candidate=index == "0",
-        by_operator=is_rank,
-        kind="" if is_rank else f"Volcano Job {job}",
-        nodes=as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks,
-        unsized="" if tasks else "its Volcano Job has no svc plugin",
-    )
+    uid = it.annotations.get(VOLCANO_GROUP) or it.uid or job
+    found = Job("volcano", job, uid, numbered(job, ".+-"), service=job, container=task or None)
+    found.attempt = it.annotations.get(VOLCANO + "job-version", "")
+    found.is_candidate, found.by_operator = index == "0", is_rank
+    found.kind = "" if is_rank else f"Volcano Job {job}"
+    found.nodes = as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks
+    found.unsized = "" if tasks else "its Volcano Job has no svc plugin"
+    return found
 
 
 def _has_pytorch_plugin(container: Object) -> bool:
@@ -455,18 +417,12 @@ def kueue_pod_group(it: PodFacts) -> Found:
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None
-
+    job = Job("kueue-pod-group", group, group, lambda name: f"{name}-".startswith(f"{group}-"))
     index = it.labels.get(KUEUE + "pod-group-pod-index")
-    return Job(
-        "kueue-pod-group",
-        group,
-        group,
-        lambda name: f"{name}-".startswith(f"{group}-"),
-        is_rank_zero=index == "0",
-        is_candidate=index is None,
-        kind=f"pod group {group}",
-        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count")),
-    )
+    job.is_rank_zero, job.is_candidate = index == "0", index is None
+    job.kind = f"pod group {group}"
+    job.nodes = of_number(it.annotations.get(KUEUE + "pod-group-total-count"))
+    return job
 
 
 def gang(it: PodFacts) -> Found:

@@ -7,13 +7,12 @@ kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.launchers import (
-    given_addresses,
     meets_at_etcd,
     names_several_nodes,
     run_on_one_node,
@@ -47,14 +46,10 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
-    if role == "0":
-        meets = _names_rank_zero(pod, role_name)
-    else:  # the replicas of another role meet role 0, or only connect to it
-        given = (address for each in containers for address in given_addresses(each))
-        meets = any(map(_DEFAULTED.match, given))
+    meets = role == "0" and _names_rank_zero(pod, role_name)
     if not (meets or is_master):
         reason = Reason.NO_PROCESS_GROUP
-        message = f"the command of role {role_name!r} does not name the address of rank 0"
+        message = f"role {role_name!r} is not the first, or does not name the address of rank 0"
         if any(map(meets_at_etcd, containers)):
             reason = Reason.USER_VALUE
             message = f"role {role_name!r} meets at etcd: the user's own address is kept"
@@ -64,12 +59,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     attempt = podspec.annotations(pod).get(VOLCANO + "job-version", "")
     job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
     key = job_key(app, SYSTEM, job_id, attempt, _RANK_ZERO)
-    # Another role cannot see whether role 0 runs on one node, and publishes nothing: that one waits
-    # for nobody.
-    leads = meets and role == "0"
-    rendezvous = Rendezvous(
-        key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets
-    )
+    part: Literal["master", "worker"] = "master" if is_master else "worker"
+    rendezvous = Rendezvous(key, part, _RANK_ZERO, by_operator=meets, is_certain=meets)
     return TrainingPod(SYSTEM, container, rendezvous)
 
 

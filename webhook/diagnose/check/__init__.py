@@ -14,7 +14,7 @@ from webhook.kube.connection import Connection
 
 __all__ = ["check", "open_snapshot", "rules"]
 
-OF_INSTALLATION = frozenset(("certificates", "configuration", "deployments", "privileges"))
+OF_INSTALLATION = frozenset(("configuration", "deployments", "privileges"))
 """The files whose rules look at our own objects."""
 
 

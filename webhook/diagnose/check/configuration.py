@@ -1,28 +1,29 @@
-"""Compare the live MutatingWebhookConfiguration with the shipped one, by what it does."""
+"""Compare the live MutatingWebhookConfiguration with the shipped one, and its CA by who serves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from certs.faults import leaf_of, pair_faults, trust_faults, valid_authorities
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import configuration, webhooks_of
 from webhook.diagnose.common import APPLY, selects
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.kube.catalogue import SERVICES
+from webhook.kube.catalogue import SECRETS, SERVICES
 from webhook.kube.reader import whole
+from webhook.kube.tls_secret import read_tls_secret
+from webhook.kube.webhook_configuration import read_webhook_configuration
 
 CONFIGURATION_MISSING = Code(
-    "configuration-missing",
-    "configuration",
+    "configuration/configuration-missing",
     "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
     f"apply the manifests: {APPLY}; the configuration comes last",
 )
 CONFIGURATION_CHANGED = Code(
-    "configuration-changed",
-    "configuration",
+    "configuration/configuration-changed",
     "The webhook configuration differs from the shipped one.",
     f"apply the shipped configuration again, unless that was chosen: {APPLY}",
 )
@@ -136,3 +137,45 @@ def reaches(entry: Mapping[str, Any], namespace: Mapping[str, str], pod: Mapping
 
 def _covers(listed: object, wanted: str) -> bool:
     return isinstance(listed, list) and (wanted in listed or "*" in listed)
+
+
+CERTIFICATE_UNUSABLE = Code(
+    "certificates/certificate-unusable",
+    "The webhook's certificate is missing, expired or not trusted, so API servers refuse pods.",
+    "look at the controller's log, or at whoever keeps the certificates",
+)
+_REFUSED = "API servers refuse the webhook, and every pod of a labelled namespace"
+
+
+def check_certificates(snapshot: Snapshot) -> Iterator[Finding]:
+    """Look at the Secret beside the live caBundle."""
+    live = configuration(snapshot)
+    if live is None:
+        return
+    read, now = read_webhook_configuration(live), snapshot.now
+    action = f"look at {read.keeper or 'the log of the controller'}, which keeps the certificates"
+    faults: dict[str, str] = {}
+    for entry in read.entries:
+        if not valid_authorities(entry.ca_bundle, now):
+            what = "holds no CA that is valid now" if entry.ca_bundle else "is empty"
+            faults[f"caBundle of {entry.name}"] = f"{what}: {_REFUSED}"
+    for subject, message in faults.items():
+        yield CERTIFICATE_UNUSABLE.fail(subject, message, action)
+    key = (snapshot.system_namespace, names.TLS_SECRET)
+    title = f"Secret {'/'.join(key)}"
+    secret = snapshot.find(SECRETS, key, read_tls_secret)
+    if secret is None:
+        yield CERTIFICATE_UNUSABLE.fail(title, "does not exist", action)
+        return
+    leaf = leaf_of(secret.data)
+    found = [(each.subject, each.message) for each in pair_faults(secret.data, now)]
+    for entry in read.entries:
+        trust = trust_faults(leaf, entry.name, entry.ca_bundle, entry.host, now)
+        known = [each for each in trust if each.subject not in faults]
+        found += [(each.subject, f"{each.message}: {_REFUSED}") for each in known]
+    for subject, message in found:
+        where = f"{title}, {subject}" if subject.startswith("tls") else subject
+        yield CERTIFICATE_UNUSABLE.fail(where, message, action)
+    if leaf is not None and not found and not faults:
+        ends = f"{leaf.not_valid_after_utc:%Y-%m-%d}"
+        yield ok("certificates", title, f"is valid until {ends}, and caBundle trusts it")

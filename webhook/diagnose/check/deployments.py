@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.diagnose.check.needs import Deployment, Role, deployments
-from webhook.diagnose.common import APPLY
+from webhook.diagnose.common import APPLY, LEASE_STALE, judge_lease
 from webhook.diagnose.finding import Code, Finding, ok
-from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted
 
 DEPLOYMENT_MISSING = Code(
-    "deployment-missing",
-    "deployments",
+    "deployments/deployment-missing",
     "The Deployment does not exist in this namespace.",
     f"give --system-namespace, or apply the manifests again: {APPLY}",
 )
 DEPLOYMENT_NOT_READY = Code(
-    "deployment-not-ready",
-    "deployments",
+    "deployments/deployment-not-ready",
     "Replicas of the Deployment are not ready, or its rollout does not end.",
     "look at its pods with kubectl describe, and at their logs",
 )

@@ -20,14 +20,12 @@ from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import RESOURCE_QUOTAS
 
 NODES_UNUSABLE = Code(
-    "nodes-unusable",
-    "devices",
+    "devices/nodes-unusable",
     "The nodes that offer the resource are not ready, or are cordoned.",
     "look at kubectl get nodes; pods stay Pending until one is ready and schedulable",
 )
 NODES_SMALLER = Code(
-    "nodes-smaller",
-    "devices",
+    "devices/nodes-smaller",
     "Nodes offer fewer devices than the profile gives to pods there: those stay Pending.",
     "correct byNodeType or otherwise in the profile, or give these nodes the devices they lack",
 )
@@ -106,8 +104,7 @@ def _lacks(node: NodeOffer, quantity: ProfileQuantity) -> str:
 
 
 QUOTA_TOO_SMALL = Code(
-    "quota-too-small",
-    "quotas",
+    "quotas/quota-too-small",
     "The ResourceQuota leaves no room for the devices that a training pod gets.",
     "raise the ResourceQuota, or end other pods that it counts",
 )

@@ -12,14 +12,12 @@ from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.snapshot import Snapshot
 
 INSTALLED_TWICE = Code(
-    "installed-twice",
-    "injectors",
+    "injectors/installed-twice",
     "Another configuration calls fabric-injector too, so every pod is sent twice.",
     "delete it, or name the right one by --webhook-configuration",
 )
 INJECTOR_COLLIDES = Code(
-    "injector-collides",
-    "injectors",
+    "injectors/injector-collides",
     "Another webhook changes pods in ways that collide with this one.",
     "keep the labelled namespaces out of its namespaceSelector, or of this one",
 )

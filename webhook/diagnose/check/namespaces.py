@@ -16,38 +16,32 @@ from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import listed
 
 NAMESPACE_UNLABELLED = Code(
-    "namespace-unlabelled",
-    "namespaces",
+    "namespaces/namespace-unlabelled",
     "The namespace does not carry the profile label, so its pods are not injected.",
     "kubectl label namespace NAME fabric-injector.io/profile=PROFILE, while no job runs there",
 )
 LABEL_UNKNOWN = Code(
-    "label-unknown",
-    "namespaces",
+    "namespaces/label-unknown",
     "A label of the namespace looks like ours, and its name or value means nothing.",
     "correct the label, or remove it",
 )
 NAMESPACE_EXCLUDED = Code(
-    "namespace-excluded",
-    "namespaces",
+    "namespaces/namespace-excluded",
     "The namespace is labelled, but its pods are never sent to the webhook.",
     "remove the label",
 )
 PROFILE_UNKNOWN = Code(
-    "profile-unknown",
-    "namespaces",
+    "namespaces/profile-unknown",
     "The namespace names a profile that does not exist, so every training pod is denied.",
     "name one of the profiles that kubectl get fabricprofiles lists",
 )
 PROFILE_NOT_ALLOWED = Code(
-    "profile-not-allowed",
-    "namespaces",
+    "namespaces/profile-not-allowed",
     "The namespace names a profile that is not for it, so every training pod is denied.",
     "add it to the profile's allowedNamespaces, or use another profile",
 )
 POD_SECURITY_REFUSES = Code(
-    "pod-security-refuses",
-    "namespaces",
+    "namespaces/pod-security-refuses",
     "The namespace's PodSecurity level refuses IPC_LOCK or another part of the profile.",
     "label it pod-security.kubernetes.io/enforce=privileged, or set podSecurity in the profile",
 )

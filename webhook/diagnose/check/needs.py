@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.demand import (
@@ -28,14 +28,15 @@ LIKE_OURS = "fabric-injector"
 Role = Literal["webhook", "controller"]
 _COMMANDS: dict[str, Role] = {"serve": "webhook", "control": "controller"}
 DEFAULT_NAMESPACE = "fabric-injector"
+_OTHERS_KEEP = re.compile(r"(?:--certificates|FABRIC_INJECTOR_CONTROL_CERTIFICATES)[= ]none\b")
+"""What tells a controller that others keep the certificates."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledNamespace:
+class LabelledNamespace(NamedTuple):
     """Hold a namespace's name and labels."""
 
     name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -128,8 +129,7 @@ def webhooks_of(configuration: Object | None) -> list[Object]:
     return [each for each in webhooks if isinstance(each, dict)]
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(NamedTuple):
     """Hold what is kept of a Deployment of ours; *waiting*: its pods that are not available.
 
     *keeps_certificates*: nobody else, such as cert-manager, does.
@@ -156,8 +156,7 @@ def read_deployment(obj: Object) -> Deployment | None:
         texts = f"{metadata['name']} {container.get('image')} {arguments}"
         if role is None or "injector" not in texts:
             continue
-        variable = "FABRIC_INJECTOR_CONTROL_CERTIFICATES"
-        keeper = _option_of(container, arguments, "--certificates", variable)
+        given = [f"{each.get('name')}={each.get('value')}" for each in container.get("env") or ()]
         replicas = spec.get("replicas")
         return Deployment(
             metadata["name"],
@@ -168,7 +167,7 @@ def read_deployment(obj: Object) -> Deployment | None:
             waiting=status.get("unavailableReplicas") or 0,
             account=pod.get("serviceAccountName") or "default",
             priority_class=pod.get("priorityClassName") or "",
-            keeps_certificates=keeper != "none",
+            keeps_certificates=_OTHERS_KEEP.search(" ".join((*arguments, *given))) is None,
         )
     return None
 
@@ -199,14 +198,3 @@ def find_system_namespace(snapshot: Snapshot) -> str:
     services = [(each.get("clientConfig") or {}).get("service") for each in webhooks_of(found)]
     spaces = [each["namespace"] for each in services if each and each.get("namespace")]
     return spaces[0] if spaces else DEFAULT_NAMESPACE
-
-
-def _option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
-    """Return an option's value, from the arguments or the variable that stands for it."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if argument == option:
-            return following
-        if argument.startswith(f"{option}="):
-            return argument.partition("=")[2]
-    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
-    return variables.get(variable, "")

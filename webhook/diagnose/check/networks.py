@@ -18,38 +18,32 @@ from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import DAEMON_SETS
 
 MULTUS_MISSING = Code(
-    "multus-missing",
-    "multus",
+    "multus/multus-missing",
     "Multus is not installed, so pods get no second network.",
     "install Multus, and see that it runs on every node with a fabric",
 )
 MULTUS_NOT_READY = Code(
-    "multus-not-ready",
-    "multus",
+    "multus/multus-not-ready",
     "Pods of Multus are not ready, so pods on their nodes get no second network.",
     "look at the pods of its DaemonSet",
 )
 NETWORK_ISOLATED = Code(
-    "network-isolated",
-    "networks",
+    "networks/network-isolated",
     "The network is in another namespace than the pods, and Multus isolates namespaces.",
     "move it to one of multus.globalNamespaces or to the pods' own namespace",
 )
 NETWORK_UNUSABLE = Code(
-    "network-unusable",
-    "networks",
+    "networks/network-unusable",
     "Pods of the profile cannot be attached to the network.",
     "correct the profile, or the network",
 )
 NETWORK_WITHOUT_DEVICE = Code(
-    "network-without-device",
-    "networks",
+    "networks/network-without-device",
     "Neither the network nor the profile names a device: pods get an interface without RDMA.",
     "write resource: beside the network in the profile, unless the network is only for IP",
 )
 NETWORK_WITHOUT_ADDRESSES = Code(
-    "network-without-addresses",
-    "networks",
+    "networks/network-without-addresses",
     "The network gives no addresses, so the ranks meet on the pod network.",
     "give the network's configuration an ipam, or write rendezvous: {enabled: false}",
 )

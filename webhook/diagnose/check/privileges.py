@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -17,20 +17,17 @@ from webhook.diagnose.wording import listed
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
 PRIVILEGES_LACKING = Code(
-    "privileges-lacking",
-    "privileges",
+    "privileges/privileges-lacking",
     "The account may not do what it needs.",
     f"apply the RBAC manifests again: {APPLY}",
 )
 PRIVILEGES_EXCESSIVE = Code(
-    "privileges-excessive",
-    "privileges",
+    "privileges/privileges-excessive",
     "The account may do dangerous things that it does not need.",
     "remove the role binding that grants them beside the shipped ones",
 )
 POLICIES_MISSING = Code(
-    "policies-missing",
-    "privileges",
+    "privileges/policies-missing",
     "An admission policy of the manifests is missing, so tenants or stolen tokens may do more.",
     f"apply the manifests again: {APPLY}",
 )
@@ -126,8 +123,11 @@ def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
     own = snapshot.system_namespace
     for role, name in {each.role: each.account for each in ours}.items():
         need = needed(role, own, snapshot.configuration, keeps_certificates=keeps)
-        missing = [each for each, may in _ask(snapshot, need, name) if not may]
-        surplus = [each for each, may in _ask(snapshot, EXCESSIVE, name) if may]
+        asked = [*need, *EXCESSIVE]
+        answers = at_once([partial(_may, snapshot, each, name) for each in asked])
+        may = {access for access, answer in zip(asked, answers, strict=True) if answer}
+        missing = [each for each in need if each not in may]
+        surplus = [each for each in EXCESSIVE if each in may]
         subject = f"ServiceAccount {name}"
         if missing:
             action = f"{PRIVILEGES_LACKING.action}; its role is in rbac-{role}.yaml"
@@ -139,13 +139,6 @@ def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
         if not missing and not surplus:
             message = f"may do all {len(need)} things that it needs, and nothing dangerous besides"
             yield ok("privileges", subject, message)
-
-
-def _ask(
-    snapshot: Snapshot, accesses: Sequence[Access], account: str
-) -> Iterator[tuple[Access, bool]]:
-    answers = at_once([partial(_may, snapshot, each, account) for each in accesses])
-    return zip(accesses, answers, strict=True)
 
 
 def _may(snapshot: Snapshot, access: Access, account: str) -> bool:

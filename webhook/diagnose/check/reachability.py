@@ -1,4 +1,4 @@
-"""Try whether the API servers reach the webhook, by a dry run of a pod or their proxy."""
+"""Try whether the API servers reach the webhook, by a dry run of a pod."""
 
 from __future__ import annotations
 
@@ -16,24 +16,21 @@ from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected
 from webhook.diagnose.refusal import read_refusal
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
-from webhook.kube.catalogue import PODS, SERVICES
+from webhook.kube.catalogue import PODS
 from webhook.kube.connection import RequestFailed
 
 WEBHOOK_UNTRIED = Code(
-    "webhook-untried",
-    "reachability",
+    "reachability/webhook-untried",
     "Whether the API servers reach the webhook could not be tried.",
-    "run check as somebody who may create pods in a labelled namespace, or use services/proxy",
+    "run check as somebody who may create pods in a labelled namespace",
 )
 WEBHOOK_DENIES = Code(
-    "webhook-denies",
-    "reachability",
+    "reachability/webhook-denies",
     "The webhook is called, and denies a plain pod of the namespace.",
     "correct what the message names, in the namespace or its profile",
 )
 WEBHOOK_PASSED_OVER = Code(
-    "webhook-passed-over",
-    "reachability",
+    "reachability/webhook-passed-over",
     "A pod came back as it was: the webhook was not called, or its failure was ignored.",
     "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods",
 )
@@ -44,7 +41,7 @@ _MOST_TEXT = 600
 
 
 def check_reachability(snapshot: Snapshot) -> Iterator[Finding]:
-    """Try until an attempt tells: dry runs of a pod in labelled namespaces, then the proxy."""
+    """Try until an attempt tells: dry runs of a pod in labelled namespaces."""
     try:
         entries = webhooks_of(configuration(snapshot))
     except Unread:
@@ -60,11 +57,8 @@ def check_reachability(snapshot: Snapshot) -> Iterator[Finding]:
             yield found
             return
         failures.append(found)
-    found = _try_proxy(snapshot, entries)
-    if isinstance(found, Finding):
-        yield found
-    elif failures or not labelled(snapshot):
-        why = "; ".join(filter(None, [*failures, found])) or "no namespace is labelled"
+    if failures or not labelled(snapshot):
+        why = "; ".join(failures) or "no namespace is labelled"
         yield WEBHOOK_UNTRIED.warn("the webhook", f"could not be tried: {why[:_MOST_TEXT]}")
     else:
         yield ok("reachability", "the webhook", "was not tried: no namespace can use a profile yet")
@@ -117,28 +111,6 @@ def _refused(message: str, subject: str, webhooks: Sequence[str]) -> Finding | s
     if refusal.called:
         return WEBHOOK_DENIES.warn(subject, f"is called, and denies it: {refusal.message}")
     return WEBHOOK_UNREACHABLE.fail(subject, f"cannot be called: {refusal.message}")
-
-
-def _try_proxy(snapshot: Snapshot, entries: Sequence[Object]) -> Finding | str:
-    """Return what the API server's proxy to the Service says of the webhook, else a text."""
-    services = [(each.get("clientConfig") or {}).get("service") for each in entries]
-    service = next(filter(None, services), None)
-    if service is None:
-        return ""
-    space, name = str(service.get("namespace")), service.get("name")
-    proxied = SERVICES.object_path((space, f"https:{name}:{service.get('port') or 443}"))
-    url = f"{proxied}/proxy{service.get('path') or '/'}"
-    subject = f"the webhook, by the API server's proxy to Service {space}/{name}"
-    try:
-        response = snapshot.connection.request("GET", url, timeout=PROBE_SECONDS)
-        status, problem = response.status, response.problem
-    except RequestFailed as error:
-        status, problem = error.status, str(error)
-    if status == 405:  # /mutate takes only POST: who says so is the webhook
-        return ok("reachability", subject, "answers; caBundle says whether API servers trust it")
-    if status in (500, 502, 503, 504):
-        return WEBHOOK_UNREACHABLE.fail(subject, f"does not answer: {problem}")
-    return problem
 
 
 def probe_pod(profile: str) -> Object:

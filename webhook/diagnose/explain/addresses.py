@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
+from webhook.diagnose.common import LEASE_STALE, judge_lease
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted, duration
 
 CONTROLLER_SILENT = Code(
-    "controller-silent",
-    "controller",
+    "controller/controller-silent",
     "The controller has not told members of the job what it should have told them by now.",
     "look at the controller's pods and its log",
 )
 ADDRESS_FORMER = Code(
-    "address-former",
-    "addresses",
+    "addresses/address-former",
     "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
     "restart these members: delete the pods, or restart the job",
 )
 ADDRESS_OUTDATED = Code(
-    "address-outdated",
-    "addresses",
+    "addresses/address-outdated",
     "The pod holds an address that rank 0 does not have.",
     "see the findings of the controller, which publishes the new one",
 )
@@ -88,12 +84,15 @@ def _of_job(
     address = master.secondary.address
     rank_zero = next(pod for pod in members if pod.name == master.name)
     is_fresh = snapshot.seconds_bound(rank_zero) < _SLACK_SECONDS
-    lacking, found, former = 0, [], list[str]()
-    for pod in members:
+    told = [(pod, _holds_former(pod, rank_zero, address)) for pod in members]
+    former = [pod.name for pod, why in told if why and pod is not rank_zero]
+    rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
+    command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+    lacking, found = 0, []
+    for pod, why in told:
         member = known[pod.name]
-        if pod.name != master.name and (why := _holds_former(pod, rank_zero, address)):
-            former.append(pod.name)
-            found.append(ADDRESS_FORMER.fail(pod, why))
+        if why and pod is not rank_zero:
+            found.append(ADDRESS_FORMER.fail(pod, why, f"restart them, or the job: {command}"))
         if publication(member, address) is None or is_fresh:
             continue
         lacking += 1
@@ -101,14 +100,7 @@ def _of_job(
         if held and held != address:
             message = f"has {held} as rank 0's address, and {master.name} is at {address}"
             found.append(ADDRESS_OUTDATED.fail(pod, message))
-    if former:
-        rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
-        command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
-        action = f"restart them, or the job: {command}"
-        found = [
-            replace(one, remedy=action) if one.code is ADDRESS_FORMER else one for one in found
-        ]
-    elif not lacking and not is_fresh:
+    if not former and not lacking and not is_fresh:
         promised = master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
         interface = master.secondary.interface or promised
         where = f"{address} ({interface})" if interface else address
@@ -170,14 +162,12 @@ def is_made_again(pod: ObservedPod) -> bool:
 # the wait step
 
 WAIT_ENDED = Code(
-    "wait-ended",
-    "wait",
+    "wait/wait-ended",
     "The pod's wait for rank 0's address was ended, for that address will not come.",
     "do what the message says; a wait that is started again then goes on",
 )
 WAIT_LONG = Code(
-    "wait-long",
-    "wait",
+    "wait/wait-long",
     "The pod's wait step waits for an address that is not published.",
     "look at rank 0's pod, and at the controller's log",
 )

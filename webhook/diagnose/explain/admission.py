@@ -23,74 +23,62 @@ from webhook.diagnose.refusal import api_messages, read_refusal
 from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
-    "pod-security-refused",
-    "admission",
+    "admission/pod-security-refused",
     "PodSecurity refused a pod of the job.",
     "label the namespace privileged, or correct what is named; see podSecurity of the profile",
 )
 QUOTA_REFUSED = Code(
-    "quota-refused",
-    "admission",
+    "admission/quota-refused",
     "A ResourceQuota refused a pod of the job.",
     "raise the ResourceQuota by what is requested, injected devices included, or end other pods",
 )
 POD_REFUSED = Code(
-    "pod-refused",
-    "admission",
+    "admission/pod-refused",
     "The API server refused a pod of the job.",
     "correct that; the owner then tries again, or restart the job",
 )
 POD_DENIED = Code(
-    "pod-denied",
-    "admission",
+    "admission/pod-denied",
     "The webhook denied a pod of the job, or would deny it today.",
     "correct that; the owner then tries again, or restart the job",
 )
 OTHER_WEBHOOK_UNREACHABLE = Code(
-    "other-webhook-unreachable",
-    "admission",
+    "admission/other-webhook-unreachable",
     "A pod of the job cannot be created, for another program's webhook does not answer.",
     "look at that program, whose webhook configuration names its Service",
 )
 STEP_DOUBTFUL = Code(
-    "step-doubtful",
-    "injection",
+    "injection/step-doubtful",
     "One step of the injection found something that may slow the job down.",
     "change what the message names, then restart the job",
 )
 VARIABLE_DISAGREES = Code(
-    "variable-disagrees",
-    "interfaces",
+    "interfaces/variable-disagrees",
     "A variable keeps NCCL, Gloo or UCX from the fabric, or names what the pod does not have.",
     "change the variable as the message says, then restart the job",
 )
 IPC_LOCK_INERT = Code(
-    "ipc-lock-inert",
-    "memlock",
+    "memlock/ipc-lock-inert",
     "The training container has capability IPC_LOCK, and runs where it has no effect.",
     "run as root in the node's user namespace, or raise the nodes' memlock limit",
 )
 SHARED_MEMORY_BEYOND_LIMIT = Code(
-    "shared-memory-beyond-limit",
-    "shared-memory",
+    "shared-memory/shared-memory-beyond-limit",
     "The training container's /dev/shm is larger than its memory limit, so it may be killed.",
     "raise the memory limit, or lower sharedMemory.sizeLimit",
 )
 STEP_SKIPPED = Code(
-    "step-skipped",
-    "injection",
+    "injection/step-skipped",
     "One step of the injection was left out.",
     "change what the message names if the step is wanted, then restart the job",
 )
 LEFT_OUT = Code(
-    "left-out",
-    "injection",
+    "injection/left-out",
     "The pod opted out of injection, and others of its job did not: they meet elsewhere.",
     "give all pods of the job the same labels and networks, then restart it",
 )
 NOT_INJECTED = Code(
-    "not-injected",
-    "injection",
+    "injection/not-injected",
     "The pod was not injected, for what it is, or for what it or its namespace says.",
     "change what the message names if the pod is to be injected, then restart the job",
 )

@@ -15,26 +15,22 @@ from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import common_form
 
 POD_ENDED_BY_NODE = Code(
-    "pod-ended-by-node",
-    "containers",
+    "containers/pod-ended-by-node",
     "The pod's node refused it or gave it up.",
     "look at the node's Events",
 )
 WAIT_GAVE_UP = Code(
-    "wait-gave-up",
-    "wait",
+    "wait/wait-gave-up",
     "The pod's wait step gave up waiting for an address.",
     "see the other findings: why was the address not published?",
 )
 CONTAINER_NOT_STARTING = Code(
-    "container-not-starting",
-    "containers",
+    "containers/container-not-starting",
     "A container of the pod does not start.",
     "look at its log",
 )
 CONTAINER_FAILED = Code(
-    "container-failed",
-    "containers",
+    "containers/container-failed",
     "A container of the pod ended with an error.",
     "look at its log",
 )

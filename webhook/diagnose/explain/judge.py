@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from webhook.core import names
@@ -13,7 +13,7 @@ from webhook.diagnose.explain.addresses import what_members_know
 from webhook.diagnose.explain.admission import what_was_injected, why_refused
 from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
 from webhook.diagnose.explain.networks import (
-    attached_elsewhere,
+    attached,
     what_is_attached,
     what_is_broken,
     what_policies_cut,
@@ -29,8 +29,7 @@ from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration, natural
 
 JOB_WITHOUT_PODS = Code(
-    "job-without-pods",
-    "members",
+    "members/job-without-pods",
     "The job has no pod.",
     "look at the job itself: is it suspended, queued, or finished?",
 )
@@ -60,15 +59,11 @@ _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""
 
 
-class Judged(NamedTuple):
-    """Hold what was found of a job, and the names of its pods that are rank 0."""
+def judge(snapshot: JobSnapshot, job: ObservedJob) -> tuple[list[Finding], set[str]]:
+    """Ask all rules; return what they find, and the names of the pods that are rank 0.
 
-    findings: Sequence[Finding]
-    masters: Collection[str]
-
-
-def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
-    """Ask all rules; what waits for an earlier failure to end is a warning."""
+    What waits for an earlier failure to end is a warning.
+    """
     found = [one for rule in RULES for one in rule(snapshot, job)]
     failed = any(one.level == "fail" and one.stage < Stage.WAIT for one in found)
     if failed:
@@ -87,7 +82,7 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
         for pod in job.pods
         if pod.is_master and (not pod.meets or pod.meets.is_certain or pod.job in followed)
     }
-    return Judged(fold(found, masters, job.focus), masters)
+    return fold(found, masters, job.focus), masters
 
 
 def _followed(one: Finding) -> Finding:
@@ -98,8 +93,7 @@ def _followed(one: Finding) -> Finding:
     return replace(one, level="warn", remedy=remedy)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Hold what the table says of one pod; ``-`` where there is nothing to say.
 
     *job*: the key, empty for a pod of no job. *role*: ``rank 0``, ``rank 0?`` for the first pod of
@@ -118,9 +112,13 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs: null for what the table shows as ``-``."""
-        shown = {key: value for key, value in asdict(self).items() if key != "details"}
-        known = {key: None if value in (NOTHING, "") else value for key, value in shown.items()}
-        return {**known, **self.details}
+        shown = self._asdict()
+        details = shown.pop("details")
+        return {**{key: _known(value) for key, value in shown.items()}, **details}
+
+
+def _known(shown: str) -> str | None:
+    return None if shown in (NOTHING, "") else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +164,10 @@ def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
 def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero: bool) -> Row:
     certain, perhaps, worker, none = _ROLES
     role = certain if is_rank_zero else perhaps if pod.is_master else worker if pod.job else none
+    told = ("profile", "version", "injected", "kept", "skipped")
+    details = {key: pod.status.get(key) for key in told}
+    details["networks"] = attached(pod)
+    details["lacks"] = list(addresses.lacks(pod)) if pod.is_live else []
     return Row(
         pod=pod.name,
         job=pod.job,
@@ -175,25 +177,8 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero:
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
         wait=_wait(snapshot, pod),
-        details={**_details(pod), "start": start.as_json()},
+        details={**details, "start": start.as_json()},
     )
-
-
-def _details(pod: ObservedPod) -> Mapping[str, Any]:
-    told = ("profile", "version", "injected", "kept", "skipped")
-    attached = [
-        {
-            "interface": entry.get("interface"),
-            "network": entry.get("name"),
-            "addresses": entry.get("ips") or [],
-        }
-        for entry in pod.attached or ()
-    ]
-    return {
-        **{key: pod.status.get(key) for key in told},
-        "networks": [*attached, *attached_elsewhere(pod)],
-        "lacks": list(addresses.lacks(pod)) if pod.is_live else [],
-    }
 
 
 def shown_phase(pod: ObservedPod) -> str:
@@ -212,10 +197,9 @@ def shown_address(pod: ObservedPod) -> str:
     """Return the address on the network where the ranks meet, else on the first further one."""
     if pod.member is not None and pod.member.wanted:
         return pod.member.secondary.address
-    for entry in pod.attached or ():
-        ips = entry.get("ips")
-        if isinstance(ips, list) and ips:
-            return str(ips[0])
+    for entry in attached(pod):
+        if isinstance(entry["addresses"], list) and entry["addresses"]:
+            return str(entry["addresses"][0])
     return ""
 
 

@@ -14,26 +14,22 @@ from webhook.diagnose.jobs import ObservedPod, expected_members
 from webhook.diagnose.wording import counted, named
 
 MEMBERS_MISSING = Code(
-    "members-missing",
-    "members",
+    "members/members-missing",
     "The job has fewer members than it is to have.",
     "look at the Events of the job's owner: they name pods that were refused",
 )
 RANK_ZERO_TWICE = Code(
-    "rank-zero-twice",
-    "members",
+    "members/rank-zero-twice",
     "The job has several live rank-0 pods.",
     "delete all but the newest",
 )
 RANK_ZERO_MISSING = Code(
-    "rank-zero-missing",
-    "members",
+    "members/rank-zero-missing",
     "The job has no rank-0 pod.",
     "look at the Events of the job's owner, and at the quota and policies of its namespace",
 )
 RANK_ZERO_ENDED = Code(
-    "rank-zero-ended",
-    "members",
+    "members/rank-zero-ended",
     "Rank 0 has ended or is being deleted, and other members still run.",
     "look at its log, then restart the job",
 )
@@ -104,14 +100,12 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
 # members that another profile was for, today's or rank 0's
 
 DRIFT = Code(
-    "drift",
-    "drift",
+    "drift/drift",
     "The pod would get another result today: its profile has changed, or is not for it.",
     "restart the job to take it up, or undo the change",
 )
 REVISIONS_DIFFER = Code(
-    "revisions-differ",
-    "drift",
+    "drift/revisions-differ",
     "Members of one job have different profiles, or different revisions of one.",
     "restart the job; give a changed fabric a profile of a new name, so that jobs keep theirs",
 )

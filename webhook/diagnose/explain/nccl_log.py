@@ -16,7 +16,6 @@ _LONGEST_LINE = 4096
 """NCCL writes at most 1,024 bytes of a message; colours and prefixes come on top."""
 _MOST = 64
 """Names of one kind that are kept of one log."""
-_MOST_NUMBERED = 4096
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[@-~]")
 _HEAD = re.compile(r"NCCL (INFO|WARN) ")
 _CHANNEL = re.compile(
@@ -36,7 +35,6 @@ _SETTING = re.compile(r"\b[NR](CCL_\w{1,60}) set (?:by environment )?to ([\x21-\
 _NODES = re.compile(r"\bnRanks \d{1,7} nNodes (\d{1,7})\b")
 _DOMAIN = re.compile(r" MNNVL 1\b|via P2P/MNNVL\b")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;]{1,40})")
-_BESIDE_HOST = re.compile(r"[^\w.-]")
 
 
 class Sign(Enum):
@@ -66,8 +64,9 @@ class NcclLog:
     *messages*: how many of NCCL's INFO there are. *chosen*: the networks of ``Using network``.
     *channels*: of each network by which channels go to other nodes, its devices or interfaces as
     far as they are named. *is_direct*: all of them by GPUDirect RDMA. *local*: the ways of other
-    channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *nodes*: the most
-    of a communicator. *is_domain*: NVLink connects nodes (MNNVL). *providers*: libfabric's.
+    channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found, *numbered*: by
+    whether it is a device, and its number. *nodes*: the most of a communicator. *is_domain*: NVLink
+    connects nodes (MNNVL). *providers*: libfabric's.
     """
 
     messages: int = 0
@@ -77,6 +76,7 @@ class NcclLog:
     local: dict[str, None] = field(default_factory=dict)
     devices: dict[str, None] = field(default_factory=dict)
     interfaces: dict[str, None] = field(default_factory=dict)
+    numbered: dict[tuple[bool, int], dict[str, None]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     signs: dict[Sign, None] = field(default_factory=dict)
     nodes: int = 0
@@ -100,104 +100,69 @@ class PodLog:
 
 def read_log(texts: Iterable[bytes]) -> NcclLog:
     """Read pieces of one log in the order of time; costs no more than their size."""
-    reader = _LogReader()
+    log = NcclLog()
     for text in texts:
         for raw in text.splitlines(keepends=True):
             if not raw.endswith((b"\n", b"\r")):
                 continue  # a word that is cut would be another network's name
             if b"NCCL" in raw or b"provider efa" in raw:
-                reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
-    reader.name_channels()
-    return reader.log
+                _read_line(log, _ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
+    return log
 
 
-class _LogReader:
-    """Read messages into `log`; numbers of devices are kept by process, which may differ."""
-
-    def __init__(self) -> None:
-        self.log = NcclLog()
-        self._names: dict[tuple[str, bool, int], list[str]] = {}
-        self._used: dict[tuple[str, str, int], None] = {}
-
-    def read_line(self, line: str) -> None:
-        """Read all messages of a line; what no process stands before is a quotation."""
-        heads = list(_HEAD.finditer(line))
-        for number, head in enumerate(heads):
-            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
-            if process := _process(line[max(0, head.start() - 400) : head.start()]):
-                self._read_message(process, line[head.end() : end], is_info=head[1] == "INFO")
-        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
-            self.log.signs[Sign.NO_PROVIDER] = None
-
-    def _read_message(self, process: str, message: str, *, is_info: bool) -> None:
-        log = self.log
-        log.messages += is_info
-        log.is_domain |= _DOMAIN.search(message) is not None
-        if channel := _CHANNEL.search(message):
-            self._read_channel(process, *channel.groups())
-            return
-        for sign in Sign:
-            if sign.value.search(message):
-                log.signs[sign] = None
-        _note(log.chosen, _CHOSEN.search(message))
-        if nodes := _NODES.search(message):
-            log.nodes = max(log.nodes, int(nodes[1]))
-        _note(log.providers, _PROVIDER.search(message))
-        if (setting := _SETTING.search(message)) and len(log.settings) < _MOST:
-            log.settings[f"N{setting[1]}"] = setting[2].removesuffix(".")
-        if "NET/IB" in message and " Using " in message:
-            self._read_devices(process, message.partition("; OOB")[0])
-        elif "NET/Socket" in message and " Using " in message:
-            for number, name in _INTERFACE.findall(message):
-                self._name(process, False, int(number), [name], log.interfaces)
-
-    def _read_channel(
-        self, process: str, network: str | None, number: str, options: str, local: str | None
-    ) -> None:
-        if local is not None and len(self.log.local) < _MOST:
-            self.log.local[local] = None
-        elif network is not None and len(self._used) < _MOST_NUMBERED:
-            self._used[process, network, int(number)] = None
-            self.log.is_direct &= "GDRDMA" in options
-
-    def _read_devices(self, process: str, found: str) -> None:
-        for number, group, name in _NUMBERED.findall(found):
-            self._name(
-                process,
-                True,
-                int(number),
-                _DEVICE.findall(group) if group else [name],
-                self.log.devices,
-            )
-
-    def _name(
-        self, process: str, is_rdma: bool, number: int, named: list[str], known: dict[str, None]
-    ) -> None:
-        for name in named:
-            if len(known) < _MOST:
-                known[name] = None
-        if len(self._names) < _MOST_NUMBERED:
-            self._names[process, is_rdma, number] = named
-
-    def name_channels(self) -> None:
-        """Give the numbers of channels the names that the same process gave them."""
-        for process, network, number in self._used:
-            named = (
-                self.log.channels.setdefault(network, {}) if len(self.log.channels) < _MOST else {}
-            )
-            named.update(dict.fromkeys(self._names.get((process, network != "Socket", number), ())))
+def _read_line(log: NcclLog, line: str) -> None:
+    """Read all messages of a line; what no process stands before is a quotation."""
+    heads = list(_HEAD.finditer(line))
+    for number, head in enumerate(heads):
+        end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
+        if _is_of_a_process(line[max(0, head.start() - 400) : head.start()]):
+            log.messages += head[1] == "INFO"
+            _read_message(log, line[head.end() : end])
+    if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
+        log.signs[Sign.NO_PROVIDER] = None
 
 
-def _note(known: dict[str, None], found: re.Match[str] | None) -> None:
-    if found and len(known) < _MOST:
-        known[found[1]] = None
+def _read_message(log: NcclLog, message: str) -> None:
+    log.is_domain |= _DOMAIN.search(message) is not None
+    if channel := _CHANNEL.search(message):
+        network, number, options, local = channel.groups()
+        if local is not None:
+            _note(log.local, [local])
+        elif network in log.channels or len(log.channels) < _MOST:
+            named = log.numbered.get((network != "Socket", int(number)), ())
+            log.channels.setdefault(network, {}).update(dict.fromkeys(named))
+            log.is_direct &= "GDRDMA" in options
+        return
+    for sign in Sign:
+        if sign.value.search(message):
+            log.signs[sign] = None
+    _note(log.chosen, _CHOSEN.findall(message))
+    if nodes := _NODES.search(message):
+        log.nodes = max(log.nodes, int(nodes[1]))
+    _note(log.providers, _PROVIDER.findall(message))
+    if (setting := _SETTING.search(message)) and len(log.settings) < _MOST:
+        log.settings[f"N{setting[1]}"] = setting[2].removesuffix(".")
+    if "NET/IB" in message and " Using " in message:
+        for number, group, name in _NUMBERED.findall(message.partition("; OOB")[0]):
+            names = _DEVICE.findall(group) if group else [name]
+            _note(log.devices, names)
+            _note(log.numbered.setdefault((True, int(number)), {}), names)
+    elif "NET/Socket" in message and " Using " in message:
+        for number, name in _INTERFACE.findall(message):
+            _note(log.interfaces, [name])
+            _note(log.numbered.setdefault((False, int(number)), {}), [name])
 
 
-def _process(before: str) -> str:
-    """Return ``host:pid`` of what stands before a message, ``host:pid:tid [0] ``; else empty."""
+def _note(known: dict[str, None], found: Iterable[str]) -> None:
+    for name in found:
+        if len(known) < _MOST:
+            known[name] = None
+
+
+def _is_of_a_process(before: str) -> bool:
+    """Tell ``host:pid:tid [0] `` before a message."""
     for word in before.split()[-3:]:
         rest, _, thread = word.rpartition(":")
-        host, _, pid = rest.rpartition(":")
-        if thread.isdecimal() and pid.isdecimal():
-            return f"{_BESIDE_HOST.split(host)[-1]}:{pid}"
-    return ""
+        if thread.isdecimal() and rest.rpartition(":")[2].isdecimal():
+            return True
+    return False

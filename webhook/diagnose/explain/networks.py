@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from webhook.core import names, podspec
@@ -17,59 +17,50 @@ from webhook.diagnose.common import NETWORK_MISSING, selects
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import common_form, event_time
+from webhook.diagnose.wording import common_form
 
 VOLUME_UNMOUNTED = Code(
-    "volume-unmounted",
-    "volumes",
+    "volumes/volume-unmounted",
     "A volume of the pod cannot be mounted, and its network is made after that.",
     "create what is named, or correct the pod's volume; its network is made after that",
 )
 ADDRESSES_EXHAUSTED = Code(
-    "addresses-exhausted",
-    "networks",
+    "networks/addresses-exhausted",
     "The network's IPAM has no address left.",
     "enlarge the range of the network's IPAM and restart the job, or free what former pods hold",
 )
 NETWORK_FAILED = Code(
-    "network-failed",
-    "networks",
+    "networks/network-failed",
     "Multus or a CNI plugin could not make the pod's network.",
     "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node",
 )
 NETWORK_STATUS_MISSING = Code(
-    "network-status-missing",
-    "networks",
+    "networks/network-status-missing",
     "Multus has written nothing about the pod's networks that can be read.",
     "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?",
 )
 ADDRESS_MISSING = Code(
-    "address-missing",
-    "networks",
+    "networks/address-missing",
     "The pod has no usable address on the network where the ranks meet.",
     "look at the network's IPAM, and at Multus' log",
 )
 INTERFACE_UNEXPECTED = Code(
-    "interface-unexpected",
-    "interfaces",
+    "interfaces/interface-unexpected",
     "The network came up on another interface than the variables of NCCL and Gloo name.",
     "set multus.defaultNetworks in the Configuration as Multus has it, then restart the job",
 )
 NETWORK_UNREADABLE = Code(
-    "network-unreadable",
-    "networks",
+    "networks/network-unreadable",
     "The configuration of a NetworkAttachmentDefinition is not valid JSON, so no pod can use it.",
     "correct spec.config of the NetworkAttachmentDefinition, then restart the job",
 )
 ADDRESS_TWICE = Code(
-    "address-twice",
-    "networks",
+    "networks/address-twice",
     "Two pods hold one address on a network, so packets reach the wrong one.",
     "give the network an IPAM that knows all nodes, such as whereabouts, then restart both pods",
 )
 POLICY_CUTS = Code(
-    "policy-cuts",
-    "networks",
+    "networks/policy-cuts",
     "A NetworkPolicy keeps the pods of a job that meets on the pod network apart.",
     "let the NetworkPolicy allow traffic among the pods of the job",
 )
@@ -92,39 +83,37 @@ _FRESH_SECONDS = 20.0
 
 def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are on a node."""
-    failures = _failures(job.warnings, _SANDBOX)
-    unmounted = _failures(job.warnings, _VOLUME)
+    failures, unmounted = job.last_words(*_SANDBOX), job.last_words(*_VOLUME)
     for pod in job.live:
         if not pod.node or podspec.is_host_network(pod.pod):
             continue
         failure = failures.get(pod.name, "")
+        failure = common_form(failure.partition("desc = ")[2] or failure, pod.name)
         member = pod.member
         is_elsewhere = member is not None and member.source_name != DEFAULT
         is_reported = is_elsewhere and member is not None and member.reported
         if pod.name in unmounted and pod.attached is None and not is_reported:
             if snapshot.seconds_bound(pod) >= _FRESH_SECONDS and pod.phase == "Pending":
-                message, detail = "a volume of it cannot be mounted", unmounted[pod.name]
-                yield VOLUME_UNMOUNTED.fail(pod, message, detail=detail)
+                detail = common_form(unmounted[pod.name], pod.name)
+                yield VOLUME_UNMOUNTED.fail(pod, "a volume of it cannot be mounted", detail=detail)
             continue
-        if asked := podspec.annotations(pod.pod).get(names.NETWORKS):
-            yield from _attached(snapshot, job, pod, asked, failure)
+        if podspec.annotations(pod.pod).get(names.NETWORKS):
+            yield from _attached(snapshot, job, pod, failure)
         if is_elsewhere and member is not None:
             yield from _elsewhere(snapshot, job, pod, member, failure)
 
 
 def _attached(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, failure: str
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str
 ) -> Iterator[Finding]:
     status = pod.attached
     if status is None and MULTUS.words.read(podspec.annotations(pod.pod)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield NETWORK_STATUS_MISSING.fail(pod, message, _LOOK)
         return
-    try:
-        wanted = parse_networks(text, job.namespace).elements
-    except ValueError:
+    asked = dict.fromkeys(_asked(pod, job.namespace))
+    if not asked:
         return  # admission says what is wrong with it
-    asked = dict.fromkeys((each.namespace, each.name) for each in wanted)
     absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
@@ -162,7 +151,7 @@ def _no_status(
         code = ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else NETWORK_FAILED
         action = None if words is _MULTUS else words.look
         return code.fail(pod, "its network could not be made", action, detail=failure)
-    if _is_early(snapshot, pod):
+    if snapshot.seconds_bound(pod) < (_BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS):
         return ok("networks", pod, "has just been bound; its network is being made")
     since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
     message = f"{since}, and {words.writer} has written no {words.told_at}"
@@ -170,11 +159,6 @@ def _no_status(
     if job.events is None:
         action = "its Events say why: ask for list of events, or for somebody who has it"
     return NETWORK_STATUS_MISSING.fail(pod, message, action)
-
-
-def _is_early(snapshot: JobSnapshot, pod: ObservedPod) -> bool:
-    limit = _BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS
-    return snapshot.seconds_bound(pod) < limit
 
 
 def _address(member: Member, pod: ObservedPod) -> Iterator[Finding]:
@@ -200,29 +184,25 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Finding]:
         yield INTERFACE_UNEXPECTED.fail(pod, message, stage=Stage.NETWORK)
 
 
-def attached_elsewhere(pod: ObservedPod) -> Iterator[Object]:
-    """Yield the network on which the ranks meet, where another than Multus has made it."""
+_TOLD = {"interface": "interface", "network": "name", "addresses": "ips"}
+"""Keys for programs, and those of network-status."""
+
+
+def attached(pod: ObservedPod) -> list[Object]:
+    """Return interface, name and addresses of each second network, as far as they are known."""
+    found = [{key: each.get(its) for key, its in _TOLD.items()} for each in pod.attached or ()]
     member = pod.member
     if member is not None and member.source_name != DEFAULT and member.secondary.address:
         network, at, interface = member.wanted.rpartition("@")
         network, interface = (network, interface) if at else (interface, "")
-        yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
+        address = member.secondary.address
+        found.append({"interface": interface, "network": network, "addresses": [address]})
+    return [{**each, "addresses": each["addresses"] or []} for each in found]
 
 
 def further_interfaces(pod: ObservedPod) -> set[str]:
     """Return the names of the pod's interfaces on second networks, as far as they are known."""
-    attached = (*(pod.attached or ()), *attached_elsewhere(pod))
-    return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
-
-
-def _failures(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
-    """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
-    found = {}
-    for event in sorted((each for each in events if each.get("reason") in reasons), key=event_time):
-        pod = str((event.get("involvedObject") or {}).get("name"))
-        text = str(event.get("message") or "")
-        found[pod] = common_form(text.partition("desc = ")[2] or text, pod)
-    return found
+    return {str(entry["interface"]) for entry in attached(pod) if entry["interface"]}
 
 
 # what is wrong with networks for all pods
@@ -238,6 +218,7 @@ def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]
 
 
 def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
+    """Yield the networks of its annotation; of a broken one none."""
     with suppress(ValueError):
         text = podspec.annotations(pod.pod).get(names.NETWORKS) or ""
         yield from (

@@ -19,14 +19,12 @@ from webhook.diagnose.finding import Code, Finding, Level, Stage
 from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
-    "kueue-waiting",
-    "scheduling",
+    "scheduling/kueue-waiting",
     "Kueue has not admitted the job, or has evicted it.",
     "wait for quota; if it can never be granted as it stands, correct what Kueue names",
 )
 QUEUE_WAITING = Code(
-    "queue-waiting",
-    "scheduling",
+    "scheduling/queue-waiting",
     "The pod waits for a queue or a quota.",
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )
@@ -43,10 +41,12 @@ class Hold(NamedTuple):
     *remedy*: what to do; None for what the code says.
     """
 
-    level: Level
     does: str
     said: str
     remedy: str | None = None
+
+
+_SILENT = Hold("has not looked at {}", "", "is Kueue running?")
 
 
 def keep_workload(workload: Object) -> Object | None:
@@ -82,8 +82,12 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
         # what kept its pods from being ready comes first
         stage = Stage.MEMBERS if hold.remedy is _NOT_READY else Stage.ADMISSION
         subject = f"Workload {workload['metadata']['name']}"
-        message = _message(workload, hold)
-        yield KUEUE_WAITING.found(hold.level, subject, message, hold.remedy, stage=stage)
+        name, queue = owner_of(workload), (workload.get("spec") or {}).get("queueName")
+        what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
+        what = common_form(f"{what} (LocalQueue {queue})" if queue else what)
+        message = ": ".join(filter(None, (f"Kueue {hold.does.format(what)}", hold.said)))
+        level: Level = "warn" if hold is _SILENT else "fail"
+        yield KUEUE_WAITING.found(level, subject, message, hold.remedy, stage=stage)
 
 
 def is_gated(pod: Object) -> bool:
@@ -101,31 +105,20 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
         return None
     why = _said(evicted) if is_evicted else ""
     if (workload.get("spec") or {}).get("active") is False:
-        return Hold(
-            "fail", "passes over {}, since its Workload has spec.active: false", why, _ACTIVATE
-        )
+        return Hold("passes over {}, since its Workload has spec.active: false", why, _ACTIVATE)
     if has_quota and not is_evicted:
         said = _said(conditions.get("Admitted", {}))
         remedy = "look at status.admissionChecks of the Workload"
-        return Hold("fail", "has quota for {}, and waits for admission checks", said, remedy)
+        return Hold("has quota for {}, and waits for admission checks", said, remedy)
     said = "" if has_quota else _said(quota)
     if is_evicted and said in ("", why):
         is_late = evicted.get("reason") == "PodsReadyTimeout"
-        return Hold("fail", "has evicted {}", why, _NOT_READY if is_late else None)
+        return Hold("has evicted {}", why, _NOT_READY if is_late else None)
     if said:
         before = f"; it was evicted before ({evicted.get('reason')}): {why}" if is_evicted else ""
-        return Hold("fail", "does not admit {}", f"{said}{before}")
+        return Hold("does not admit {}", f"{said}{before}")
     age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
-    silent = Hold("warn", "has not looked at {}", "", "is Kueue running?")
-    return silent if age > _SOON_SECONDS else None
-
-
-def _message(workload: Object, hold: Hold) -> str:
-    queue = (workload.get("spec") or {}).get("queueName")
-    name = owner_of(workload)
-    what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
-    message = hold.does.format(common_form(f"{what} (LocalQueue {queue})" if queue else what))
-    return f"Kueue {message}: {hold.said}" if hold.said else f"Kueue {message}"
+    return _SILENT if age > _SOON_SECONDS else None
 
 
 def _conditions(held: Object) -> Mapping[str, Object]:

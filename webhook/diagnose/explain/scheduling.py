@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from webhook.core.claim_templates import is_template_name, template_name
 from webhook.core.cluster.nodes import judge_supply
-from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING, RESOURCE_TOO_SMALL, SHORTAGES
 from webhook.diagnose.explain import queues
@@ -19,50 +18,42 @@ from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import common_form, event_time
 
 UNSCHEDULABLE = Code(
-    "unschedulable",
-    "scheduling",
+    "scheduling/unschedulable",
     "The scheduler finds no node for the pod.",
     "change the pod or the nodes by what the scheduler says",
 )
 SCHEDULER_SILENT = Code(
-    "scheduler-silent",
-    "scheduling",
+    "scheduling/scheduler-silent",
     "The pod is on no node, and no scheduler says why.",
     "is the scheduler that the pod names running?",
 )
 SCHEDULING_GATED = Code(
-    "scheduling-gated",
-    "scheduling",
+    "scheduling/scheduling-gated",
     "A scheduling gate holds the pod back.",
     "whoever set the gate must remove it; Kueue removes its own once it admits the pod's Workload",
 )
 CLAIM_SELECTOR_FAILS = Code(
-    "claim-selector-fails",
-    "claims",
+    "claims/claim-selector-fails",
     "A CEL selector of a claim's request cannot be evaluated, so the pod stays Pending.",
     "correct the selector in the claim template, the DeviceClass or the profile",
 )
 RESOURCE_TAKEN = Code(
-    "resource-taken",
-    "scheduling",
+    "scheduling/resource-taken",
     "Too little of the resource is free on the nodes that the pod can take.",
     "wait, or free the resource on the nodes",
 )
 CLAIM_MISSING = Code(
-    "claim-missing",
-    "claims",
+    "claims/claim-missing",
     "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
     "create it, or correct the name",
 )
 CLAIM_UNALLOCATED = Code(
-    "claim-unallocated",
-    "claims",
+    "claims/claim-unallocated",
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
     "compare the claim's requests with kubectl get resourceslices, and with other claims",
 )
 NODE_NOT_READY = Code(
-    "node-not-ready",
-    "scheduling",
+    "scheduling/node-not-ready",
     "The pod's node is not Ready, or does not exist any more.",
     "look at the node's kubelet",
 )
@@ -92,29 +83,29 @@ _GANG = re.compile(
     re.IGNORECASE,
 )
 """What schedulers say of a pod of a gang for which there would be a node."""
+_WAITS_FOR_GANG = "could be placed, and waits for the rest of its gang"
+_GANG_ACTION = "correct what is found of the pods of its gang that cannot be placed"
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
 
 
 def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods on no node. Of a gang, one that only waits for others is a warning."""
-    queue, remedy = _queue_message(snapshot, job)
-    scheduler = scheduler_messages(job.warnings)
-    pending: list[tuple[ObservedPod, bool, list[Finding]]] = []
+    queue = _queue_message(snapshot, job)
+    scheduler = job.last_words("FailedScheduling", "Unschedulable")
+    found: dict[str, list[Finding]] = {}
+    placeable = set()
     for pod in job.live:
-        if pod.node:
-            continue
-        said = scheduler.get(pod.name, "")
-        found = list(_pending(snapshot, job, pod, queue, said, remedy))
-        pending.append((pod, _could_be_placed(pod, said, found), found))
-    is_blocked = any(
-        not could and any(one.level == "fail" for one in found) for _, could, found in pending
-    )
-    for _, could, found in pending:
-        if could and is_blocked:
-            action = "correct what is found of the pods of its gang that cannot be placed"
-            message = "could be placed, and waits for the rest of its gang"
-            found = [replace(one, level="warn", message=message, remedy=action) for one in found]
-        yield from found
+        if not pod.node:
+            said = scheduler.get(pod.name, "")
+            found[pod.name] = list(_pending(snapshot, job, pod, queue, said))
+            if _could_be_placed(pod, said, found[pod.name]):
+                placeable.add(pod.name)
+    others = (one for name, each in found.items() if name not in placeable for one in each)
+    is_blocked = any(one.level == "fail" for one in others)
+    for name, each in found.items():
+        for one in each:
+            waits = replace(one, level="warn", message=_WAITS_FOR_GANG, remedy=_GANG_ACTION)
+            yield waits if is_blocked and name in placeable else one
 
 
 def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Finding]) -> bool:
@@ -134,23 +125,23 @@ def _waits_for_gang(said: str) -> bool:
 
 
 def _pending(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, queue: str, said: str, remedy: str
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, queue: tuple[str, str], said: str
 ) -> Iterator[Finding]:
-    """Look at a pod on no node.
-
-    *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows.
-    """
+    """Look at a pod on no node; *queue*: what its queue says, and what to do of that."""
     if gates := (pod.pod.get("spec") or {}).get("schedulingGates"):
-        yield _gated(pod, [str(each.get("name")) for each in gates], queue, remedy)
+        listed = ", ".join(str(each.get("name")) for each in gates)
+        message = f"is held back by scheduling gate {listed}"
+        if queue[0] and queues.is_gated(pod.pod):
+            yield SCHEDULING_GATED.fail(pod, f"{message}: {queue[0]}", queue[1])
+        else:
+            yield SCHEDULING_GATED.warn(pod, message)
         return
     scheduled = pod.condition("PodScheduled")
-    text = str(scheduled.get("message") or "")
-    waits_for_claims = list(_claims(snapshot, job, pod, text or said))
-    yield from waits_for_claims
-    if scheduled.get("status") != "False":
-        text = ""
-    is_beyond = _BEYOND.search((text or said)[:_MOST_SAID]) is not None
-    text = common_form(_PREEMPTION.sub("", text or said), pod.name)
+    text = str(scheduled.get("message") or "") or said
+    yield from _claims(snapshot, job, pod, text)
+    text = text if scheduled.get("status") == "False" else said
+    is_beyond = _BEYOND.search(text[:_MOST_SAID]) is not None
+    text = common_form(_PREEMPTION.sub("", text), pod.name)
     missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
         yield code.fail(pod, message, detail=f"the scheduler says: {text}" if text else "")
@@ -159,36 +150,23 @@ def _pending(
     if is_beyond:
         yield RESOURCE_TOO_SMALL.fail(pod, f"asks for more than any node has: {text}")
     elif text:
-        yield _unscheduled(pod, text, queue)
-    elif queue:
-        action = remedy or _quota_action(queue)
-        yield QUEUE_WAITING.fail(pod, _ON_NO_NODE, action, detail=queue)
+        yield _unscheduled(pod, text, queue[0])
+    elif queue[0]:
+        yield QUEUE_WAITING.fail(pod, _ON_NO_NODE, queue[1], detail=queue[0])
     elif snapshot.age(pod) > _SOON_SECONDS:
         name = (pod.pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
         message = f"{_ON_NO_NODE}, and no scheduler says why"
         yield SCHEDULER_SILENT.warn(pod, message, f"see that scheduler {name} is running")
 
 
-def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Finding:
-    by_kueue = queues.is_gated(pod.pod)
-    said = f": {queue}" if by_kueue and queue else ""
-    message = f"is held back by scheduling gate {', '.join(gates)}{said}"
-    action = "whoever set the gate must remove it"
-    if by_kueue:
-        action = "look at its Workload and LocalQueue: Kueue has not admitted it"
-        if said:
-            action = remedy or _quota_action(queue)
-    return SCHEDULING_GATED.found("fail" if said else "warn", pod, message, action)
-
-
 def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Finding:
     """Say what the scheduler's *text* means, and what to do."""
     resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
-    code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
+    code, action = UNSCHEDULABLE, None
     if queue and not resources and queue not in text:
         text = f"{text}; and of its group: {queue}"  # Volcano gives the reason to the group alone
     if _CEL.search(text):
-        code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
+        code = CLAIM_SELECTOR_FAILS
     elif resources:
         code, action = RESOURCE_TAKEN, f"wait, or free {', '.join(resources)} on the nodes"
     elif remedies := [remedy for sign, remedy in _REMEDIES.items() if sign in text]:
@@ -224,23 +202,12 @@ def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
     for workload in job.workloads or ():
         hold = queues.hold_of(workload, snapshot.now)
         if hold is not None and hold.said:
-            return hold.said, hold.remedy or ""
-    if job.workloads:
-        return "", ""
-    kinds = ("Workload", "PodGroup")
+            return hold.said, hold.remedy or _quota_action(hold.said)
+    kinds = () if job.workloads else ("Workload", "PodGroup")
     found = [one for one in job.warnings if (one.get("involvedObject") or {}).get("kind") in kinds]
     last = max(found, key=event_time, default={})
-    return common_form(str(last.get("message") or "")), ""
-
-
-def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
-    """Return what a scheduler said last of each pod, by pod name."""
-    reasons = ("FailedScheduling", "Unschedulable")
-    found = [event for event in events if event.get("reason") in reasons]
-    return {
-        str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
-        for event in sorted(found, key=event_time)
-    }
+    said = common_form(str(last.get("message") or ""))
+    return said, _quota_action(said)
 
 
 # claims (DRA)
@@ -253,7 +220,8 @@ def _claims(
     known, templates = snapshot.claims, snapshot.claim_templates
     if known is None:
         return
-    made = made_claims(pod)
+    statuses = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
+    made = {each.get("name"): each.get("resourceClaimName") for each in statuses}
     for entry in (pod.pod.get("spec") or {}).get("resourceClaims") or ():
         name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
         named = entry.get("resourceClaimName") or made.get(name)
@@ -270,12 +238,6 @@ def _claims(
             message = f"waits for claim {name}, which is not allocated"
             detail = common_form(said, pod.name)
             yield CLAIM_UNALLOCATED.fail(pod, message, detail=detail)
-
-
-def made_claims(pod: ObservedPod) -> dict[str, str | None]:
-    """Return the ResourceClaims that were made of templates, by their names in the pod."""
-    made = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
-    return {each.get("name"): each.get("resourceClaimName") for each in made}
 
 
 def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> str:

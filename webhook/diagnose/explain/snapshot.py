@@ -24,7 +24,7 @@ from webhook.core.review import Verdict, decide
 from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.jobs import FINISHED, Job, ObservedPod, find_jobs
 from webhook.diagnose.snapshot import Unread
-from webhook.diagnose.wording import natural, seconds_since
+from webhook.diagnose.wording import event_time, natural, seconds_since
 from webhook.kube.resource import Key
 from webhook.world.view import REFUSED, View
 
@@ -231,6 +231,14 @@ class ObservedJob:
                 pods = [known[pod["metadata"]["name"]] for pod in job.pods]
                 found.setdefault(job.key, []).extend(pods)
         return found
+
+    def last_words(self, *reasons: str) -> Mapping[str, str]:
+        """Return by pod name the last message of an Event of each pod with one of the reasons."""
+        found = [event for event in self.warnings if event.get("reason") in reasons]
+        return {
+            str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
+            for event in sorted(found, key=event_time)
+        }
 
     @cached_property
     def warnings(self) -> tuple[Object, ...]:

@@ -6,15 +6,13 @@ ranks meet (``Bootstrap``, ``OOB``) are there with every transport.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
-from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
@@ -23,26 +21,22 @@ from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import listed
 
 RDMA_MEMORY_REFUSED = Code(
-    "rdma-memory-refused",
-    "transport",
+    "transport/rdma-memory-refused",
     "NCCL could not lock memory for RDMA.",
     "let ipcLock of the profile add IPC_LOCK, or raise memlock in the nodes' container runtime",
 )
 RDMA_UNCONNECTED = Code(
-    "rdma-unconnected",
-    "transport",
+    "transport/rdma-unconnected",
     "NCCL's RDMA devices of two pods do not reach each other.",
     "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network",
 )
 TRANSPORT_UNTOLD = Code(
-    "transport-untold",
-    "transport",
+    "transport/transport-untold",
     "The log does not tell which network the job trains over.",
     "set NCCL_DEBUG=INFO in the environment of the training container and start the job again",
 )
 TRANSPORT_TCP = Code(
-    "transport-tcp",
-    "transport",
+    "transport/transport-tcp",
     "By its log, the job's NCCL uses sockets (TCP), which is slow where the fabric has RDMA.",
     "see the message for the cause; NCCL_DEBUG_SUBSYS=INIT,NET,ENV lets NCCL tell more of it",
 )
@@ -57,7 +51,7 @@ _MORE = "set NCCL_DEBUG_SUBSYS=INIT,NET,ENV beside NCCL_DEBUG=INFO and start the
 
 
 class _Use(NamedTuple):
-    """Say what a pod trains over: *ways* as ``("RDMA",)``, *text* as ``RDMA on mlx5_0 (net1)``.
+    """Say what a pod trains over: *ways* as ``("RDMA",)``, *text* as ``RDMA on mlx5_0``.
 
     *is_seen*: channels are made.
     """
@@ -96,7 +90,7 @@ def _of_job(
     subject: str, members: Sequence[tuple[ObservedPod, PodLog]], size: int
 ) -> Iterator[Finding]:
     """Say once what is true of all members, and name those that differ."""
-    uses = [_use(pod, found.log, is_alone=size == 1) for pod, found in members]
+    uses = [_use(found.log, is_alone=size == 1) for _, found in members]
     rest = f"; by the logs of {len(members):,} of {size:,} pods" if len(members) < size else ""
     common = len({use.ways for use in uses}) == 1
     is_example = common and len({use.text for use in uses}) > 1
@@ -119,7 +113,7 @@ def _of_job(
             yield ok("transport", about, message, detail)
 
 
-def _use(pod: ObservedPod, log: NcclLog, *, is_alone: bool) -> _Use:
+def _use(log: NcclLog, *, is_alone: bool) -> _Use:
     if not log.channels and _needs_no_network(log, is_alone):
         return _Use((_LOCAL,), f"by {listed(log.local, _MOST_NAMED) or 'memory'}", is_seen=True)
     ways: dict[str, dict[str, None]] = {}
@@ -129,7 +123,10 @@ def _use(pod: ObservedPod, log: NcclLog, *, is_alone: bool) -> _Use:
         known = log.interfaces if way == _TCP else log.devices
         ways.setdefault(way, {}).update(log.channels.get(network) or known)
     direct = ", with GPUDirect RDMA" if log.channels and log.is_direct and _TCP not in ways else ""
-    text = " and ".join(f"{way}{_on(pod, where)}" for way, where in sorted(ways.items()))
+    text = " and ".join(
+        f"{way} on {listed(found, _MOST_NAMED)}" if found else way
+        for way, found in sorted(ways.items())
+    )
     return _Use(tuple(sorted(ways)), f"{text}{direct}", is_seen=bool(log.channels))
 
 
@@ -160,16 +157,6 @@ def _way(network: str, log: NcclLog) -> str:
 
 def _is_of_kernel(provider: str) -> bool:
     return provider.partition(";")[0] in _KERNEL_PROVIDERS
-
-
-def _on(pod: ObservedPod, where: Iterable[str]) -> str:
-    """Write `` on mlx5_0 (net1)``, as far as network-status tells the interface of a device."""
-    interfaces: dict[str, str] = {}
-    for entry in pod.attached or ():
-        for device in rdma_devices(json.dumps([entry])):
-            interfaces.setdefault(device, str(entry.get("interface") or ""))
-    told = [f"{name} ({interfaces[name]})" if interfaces.get(name) else name for name in where]
-    return f" on {listed(told, _MOST_NAMED)}" if told else ""
 
 
 def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:

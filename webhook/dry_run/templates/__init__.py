@@ -15,12 +15,11 @@ from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates.documents import parse_documents
-from webhook.dry_run.templates.kinds import KINDS, expand, known
+from webhook.dry_run.templates.kinds import expand, known
 from webhook.dry_run.templates.pods import Found, Ignored, Runtimes, Template, Workload
 from webhook.dry_run.templates.section import Section
 
 __all__ = [
-    "KINDS",
     "Ignored",
     "Template",
     "Templates",
@@ -160,17 +159,8 @@ def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
 
 def _misplaced(value: Object, pod: Object) -> Iterator[str]:
     """Yield a note about a profile that stands where nothing reads it."""
-    metadata, kind = _metadata(value), value["kind"]
-    if PROFILE in podspec.labels(pod):
-        return
-    if _holds(metadata, "annotations"):
-        where = "it is a label of pods and namespaces"
-        yield f"annotation {PROFILE} of the {kind} counts for nothing: {where}"
-    elif _holds(metadata, "labels"):
+    labels = _metadata(value).get("labels")
+    has_own = isinstance(labels, dict) and PROFILE in labels
+    if has_own and PROFILE not in podspec.labels(pod):
         where = "write it into metadata.labels of its pod template"
-        yield f"label {PROFILE} of the {kind} itself counts for nothing: {where}"
-
-
-def _holds(metadata: Object, key: str) -> bool:
-    found = metadata.get(key)
-    return isinstance(found, dict) and PROFILE in found
+        yield f"label {PROFILE} of the {value['kind']} itself counts for nothing: {where}"

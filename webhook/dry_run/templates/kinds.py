@@ -18,6 +18,7 @@ from webhook.dry_run.templates.pods import (
     Workload,
     append_to,
     checked_pod,
+    copied,
     variables,
 )
 from webhook.dry_run.templates.section import Section
@@ -45,11 +46,9 @@ def equal_pods(workload: Workload) -> Found:
 
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
-    spec, start = workload.spec, workload.spec.node("ordinals").number("start", 0)
+    spec = workload.spec
     values = {"set": workload.name, "subdomain": spec.text("serviceName")}
-    yield from workload.several(
-        spec, "statefulset", lambda index: {**values, "index": start + index}
-    )
+    yield from workload.several(spec, "statefulset", values)
 
 
 def batch_job(workload: Workload) -> Found:
@@ -74,29 +73,24 @@ def _indices(job: Section, mode: str) -> tuple[str, int]:
 
 
 def job_set(workload: Workload) -> Found:
-    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other."""
-    yield from _job_set(workload, workload.spec)
+    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other.
 
-
-def train_job(workload: Workload) -> Found:
-    """Complete the pods of a TrainJob: the JobSet of its runtime, with what the TrainJob says."""
-    jobset, missing = find_runtime(workload)
-    yield from missing
-    yield from _job_set(workload, jobset)
-
-
-def _job_set(workload: Workload, spec: Section) -> Found:
+    The JobSet of a TrainJob is that of its runtime, with what the TrainJob says.
+    """
+    spec = workload.spec
+    if workload.kind == "TrainJob":
+        spec, missing = find_runtime(workload)
+        yield from missing
     jobs, network, coordinator = spec.nodes("replicatedJobs"), spec.node("network"), ""
     subdomain = network.text("subdomain", workload.name)
     if spec.has("coordinator"):
         at = spec.node("coordinator")
         place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
         coordinator = f"{workload.name}-{place}.{subdomain}"
-    if not network.flag("enableDNSHostnames", default=True):
-        subdomain = ""
+    has_names = network.flag("enableDNSHostnames", default=True)
     shared: Values = {
         "coordinator": coordinator,
-        "subdomain": subdomain,
+        "subdomain": subdomain if has_names else "",
         "everywhere": sum(job.number("replicas") for job in jobs),
     }
     for job in jobs:
@@ -106,17 +100,14 @@ def _job_set(workload: Workload, spec: Section) -> Found:
 def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
     spec, replicas, role = job.node("template", "spec"), job.number("replicas"), job.text("name")
     shapes, pods = _indices(spec, "Indexed")
-    has_second_index = "indexed" in shapes and pods > 1
-
-    def values(number: int) -> Values:
-        at, index = (0, number) if has_second_index else (number, 0)
-        own = {"batch": f"{workload.name}-{role}-{at}", "index": index, "job_index": at}
-        return {**shared, **own, "role": role, "replicas": replicas}
-
+    has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
+    first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
+    second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
     yield from workload.several(
         job,
         f"{shapes} jobset",
-        values,
+        {**shared, **first, "role": role, "replicas": replicas},
+        second=second,
         count=replicas * max(pods, 1),
         template=spec.node("template"),
         alone=has_second_index or replicas > 1,
@@ -130,18 +121,14 @@ def leader_worker_set(workload: Workload) -> Found:
     size, groups = both.number("size"), spec.number("replicas")
     is_own = spec.node("networkConfig").text("subdomainPolicy", "Shared") == "UniquePerReplica"
     values = {"set": name, "subdomain": leader if is_own else name, "size": size}
-    worker = {**values, "set": leader, "index": 1}
-    key = "leaderTemplate" if both.has("leaderTemplate") else "workerTemplate"
-    for template, own, count in (key, values, min(size, 1)), ("workerTemplate", worker, size - 1):
-        if count >= 0 and (count or own is values):
-            yield from workload.several(
-                spec,
-                "statefulset leaderworkerset",
-                own,
-                count=groups * count,
-                template=both.node(template),
-                alone=False,
-            )
+    shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
+    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
+    count = groups * min(size, 1)
+    yield from workload.several(spec, shapes, values, count=count, template=first, alone=False)
+    if size > 1:
+        values |= {"set": leader, "index": 1}
+        count = groups * (size - 1)
+        yield from workload.several(spec, shapes, values, count=count, template=worker, alone=False)
 
 
 _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
@@ -243,7 +230,7 @@ def volcano_job(workload: Workload) -> Found:
         for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
             if hosts and isinstance(each, Template):
                 for container in podspec.every_container(each.pod):
-                    append_to(container, "env", *hosts)
+                    append_to(container, "env", *copied(hosts))
             yield each
 
 
@@ -311,11 +298,9 @@ def ray_cluster(workload: Workload) -> Found:
         message = "chooses a RayCluster that exists: this RayJob makes no pod that trains"
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
-    made, version = workload.part(workload.root, spec.number("replicas")), "ray.io/v1"
+    made = workload.part(workload.root, spec.number("replicas"))
     spec = spec.node(*_RAY_CLUSTERS[workload.kind])
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
-    if workload.root.text("apiVersion").startswith("ray.io/"):
-        version = workload.root.text("apiVersion")
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
         is_head, of = group in heads, group.text("groupName", "headgroup")
@@ -323,7 +308,6 @@ def ray_cluster(workload: Workload) -> Found:
         most = 0 if least == group.number("maxReplicas") == 0 else max(least, 1)
         values = {
             "cluster": name,
-            "version": version,
             "group": of,
             "prefix": "head" if is_head else f"{of}-worker",
             "node": "head" if is_head else "worker",
@@ -395,6 +379,21 @@ def storm_service(workload: Workload) -> Found:
         yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
 
 
+def known(workload: Workload) -> Expand | None:
+    """Return what finds the pods of an object of this kind; None for an unknown one."""
+    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    return KINDS.get((group, workload.kind))
+
+
+def expand(workload: Workload) -> Found:
+    """Find the pods of an object of any kind."""
+    spec = workload.root.value.get("spec")
+    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
+        yield workload.ignore("spec.replicas", "is 0: no pod is created")
+    else:
+        yield from (known(workload) or any_object)(workload)
+
+
 def any_object(workload: Workload) -> Found:
     """Complete one pod of each template in an object of any kind: AppWrappers, and unknown ones.
 
@@ -407,20 +406,11 @@ def any_object(workload: Workload) -> Found:
     for index, copies in _shown_by_role([node for node, _ in found]):
         node, replicas = found[index]
         if _is_object(node.value):
-            wrapped = _owned(node, workload) if workload.kind == "AppWrapper" else node
-            yield from expand(workload.part(wrapped, replicas * copies))
+            yield from expand(workload.part(node, replicas * copies))
         else:
             yield from workload.several(
                 node, "equal", count=replicas, template=node, alone=False, copies=copies
             )
-
-
-def _owned(node: Section, workload: Workload) -> Section:
-    metadata = node.node("metadata")
-    owners = [*(each.value for each in metadata.nodes("ownerReferences")), workload.owner]
-    return Section(
-        {**node.value, "metadata": {**metadata.value, "ownerReferences": owners}}, node.path
-    )
 
 
 def _below(
@@ -471,7 +461,7 @@ _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (batch_job, "batch", "Job CronJob"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-    (train_job, "trainer.kubeflow.org", "TrainJob"),
+    (job_set, "trainer.kubeflow.org", "TrainJob"),
     (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
@@ -490,18 +480,3 @@ KINDS: Mapping[tuple[str, str], Expand] = {
     (group, kind): expand for expand, group, kinds in _TABLE for kind in kinds.split()
 }
 """What finds the pods of each kind, by API group and kind."""
-
-
-def known(workload: Workload) -> Expand | None:
-    """Return what finds the pods of an object of this kind; None for an unknown one."""
-    group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    return KINDS.get((group, workload.kind))
-
-
-def expand(workload: Workload) -> Found:
-    """Find the pods of an object of any kind."""
-    spec = workload.root.value.get("spec")
-    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
-        yield workload.ignore("spec.replicas", "is 0: no pod is created")
-    else:
-        yield from (known(workload) or any_object)(workload)

@@ -94,11 +94,6 @@ class Workload:
         name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
         return name or fail(metadata.at("name"), "a name", None)
 
-    @property
-    def owner(self) -> Object:
-        """Return the ownerReference that a pod of this object carries."""
-        return _owner(self.root.text("apiVersion"), self.kind, self.name)
-
     def part(self, root: Section, copies: int) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
         namespace = root.node("metadata").text("namespace", self.namespace)
@@ -108,8 +103,9 @@ class Workload:
         self,
         holder: Section,
         shapes: str,
-        values: Values | Callable[[int], Values] = {},  # noqa: B006  # nobody changes it
+        values: Values = {},  # noqa: B006  # nobody changes it
         *,
+        second: Values = {},  # noqa: B006
         count: int | None = None,
         template: Section | None = None,
         alone: bool = True,
@@ -118,7 +114,7 @@ class Workload:
         """Yield rank 0 of equal pods, and one other for the rest.
 
         *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
-        *values*: what goes into the braces of the *shapes*, or by the index, which is one itself.
+        *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
         Pods that are not ``alone`` in their job have one that stands for all. *copies*: of the
         group.
         """
@@ -129,9 +125,8 @@ class Workload:
         template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
-            own = values(index) if callable(values) else values
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
-            made = self._pod(template, shapes, {**numbers, **own})
+            made = self._pod(template, shapes, {**numbers, **values, **(second if index else {})})
             yield self.template(template, made, like * copies)
 
     def _pod(self, template: Section, shapes: str, values: Values) -> Object:
@@ -140,7 +135,8 @@ class Workload:
         shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
         pod = checked_pod(template)
         meta: Object = pod.get("metadata") or {}
-        owner = _owner(*shape["owner"].split()) if "owner" in shape else self.owner
+        own_owner = (self.root.text("apiVersion"), self.kind, self.name)
+        api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
         metadata: Object = {
             **{key: shape.get(key) for key in ("name", "generateName")},
             "namespace": self.namespace,
@@ -148,7 +144,10 @@ class Workload:
                 key: {**(meta.get(key) or {}), **shape.get(key, {})}
                 for key in ("labels", "annotations")
             },
-            "ownerReferences": [owner],
+            "ownerReferences": [
+                {"apiVersion": api_version, "kind": kind, "name": name}
+                | {"uid": UID, "controller": True}
+            ],
         }
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
@@ -256,10 +255,6 @@ def copied(value: Any, holder: str = "") -> Any:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
-
-
-def _owner(api_version: str, kind: str, name: str) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
 
 
 def append_to(holder: Object, key: str, *items: Object) -> None:

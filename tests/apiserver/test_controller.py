@@ -1,6 +1,10 @@
-"""The controller while the API server goes, and while pods change between the reading and the writing."""
+"""Controllers while one of them or the API server goes, and while pods change meanwhile.
 
-from collections.abc import Iterator
+Another takes over from one that was killed, and each annotation is written once.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,21 +13,15 @@ from tests.cluster.audit import Audit
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job, Told
+from tests.cluster.relay import Relay
+from tests.waiting import wait_until
 from webhook.cli.kubeconfig import connect
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
 from webhook.core.reconcile import Publication, Unit
 
-
-@pytest.fixture
-def controller(
-    plane: ControlPlane, webhook_command: list[str], job: Job, tmp_path: Path
-) -> Iterator[Controller]:
-    with Controller(plane, tmp_path, webhook_command, job.namespace) as controller:
-        controller.wait_until_leading()
-        yield controller
-    assert "Traceback" not in controller.output()
+LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 
 
 @pytest.fixture
@@ -34,9 +32,27 @@ def job(plane: ControlPlane, request: pytest.FixtureRequest) -> Job:
     )
 
 
+@pytest.fixture
+def replica(
+    plane: ControlPlane, webhook_command: list[str], job: Job, tmp_path: Path
+) -> Iterator[Callable[..., Controller]]:
+    """Start one more controller with the same Lease."""
+    with ExitStack() as stack:
+        started: list[Controller] = []
+
+        def start(server: str | None = None) -> Controller:
+            folder = tmp_path / f"controller-{len(started)}"
+            started.append(Controller(plane, folder, webhook_command, job.namespace, server=server))
+            return stack.enter_context(started[-1])
+
+        yield start
+        assert not any("Traceback" in one.output() for one in started)
+
+
 def test_a_crash_of_the_api_server_is_outlived(
-    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
+    plane: ControlPlane, replica: Callable[..., Controller], job: Job, audit: Audit
 ) -> None:
+    replica().wait_until_leading()
     job.create(8)
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
@@ -87,3 +103,30 @@ def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
     publisher.publish(Unit(wanted.namespace, job.key, wanted.name), 0.0)
     connection.close()
     return results[0]
+
+
+def test_another_takes_over_from_one_that_was_killed_while_it_published(
+    plane: ControlPlane, audit: Audit, job: Job, replica: Callable[..., Controller]
+) -> None:
+    relay = Relay(int(plane.url.rsplit(":", 1)[1]))
+    first = replica(relay.url)
+    first.wait_until_leading()
+    second = replica()
+    pods = job.create(100)
+    wait_until(
+        lambda: second.metric("fabric_injector_pods_waiting") == 100, "the second to know all pods"
+    )
+    relay.delay_seconds = 0.1
+    job.attach(job.master, "10.1.0.1")
+    wait_until(lambda: len(audit.writes(job.namespace)) > 20, "the first addresses", interval=0.01)
+    first.stop(force=True)
+    relay.close()
+    assert 0 < len({write.pod for write in audit.writes(job.namespace)}) < 100, (
+        "killed in the middle"
+    )
+    assert not second.leads()
+    second.wait_until_leading()
+    job.wait_until_told("10.1.0.1", pods)
+    assert audit.written_more_than_once(job.namespace) == {}
+    lease = f"{LEASES}/{job.namespace}/leases/fabric-injector"
+    assert plane.api.expect("GET", lease)["spec"]["leaseTransitions"] == 1

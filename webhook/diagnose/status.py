@@ -106,14 +106,14 @@ def _shows_training(pod: Object) -> bool:
 
 def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
     observed = snapshot.observe(job, most=_MOST_ALIKE)
-    judged = judge(snapshot, observed)
+    findings, names_of_masters = judge(snapshot, observed)
     pods = observed.pods
-    masters = [pod for pod in observed.live if pod.name in judged.masters]
+    masters = [pod for pod in observed.live if pod.name in names_of_masters]
     masters.sort(key=lambda pod: pod.created, reverse=True)
     waits = [
         seconds for pod in observed.live if (seconds := snapshot.seconds_waited(pod)) is not None
     ]
-    wrong = (one for one in judged.findings if one.level != "ok" and one.code is not UNREAD)
+    wrong = (one for one in findings if one.level != "ok" and one.code is not UNREAD)
     return JobStatus(
         job.namespace,
         job.name,
