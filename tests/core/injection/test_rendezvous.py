@@ -33,18 +33,10 @@ def run_in_shell(name: str, text: str) -> Object:
 def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
     found = recognise(pod)
     assert isinstance(found, TrainingPod)
-    stays = (
-        None
-        if found.rendezvous
-        else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
-    )
-    settings = {
-        "training_pod": found,
-        "rendezvous": found.rendezvous,
-        "why_no_rendezvous": stays,
-        **tweaks,
-    }
-    return plan(pod, attachment("default/rdma-net"), container=container, **settings)
+    why = Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
+    stays = None if found.rendezvous else why
+    drawn = {"training_pod": found, "rendezvous": found.rendezvous, "why_no_rendezvous": stays}
+    return plan(pod, attachment("default/rdma-net"), container=container, **{**drawn, **tweaks})
 
 
 def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
@@ -52,13 +44,10 @@ def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
 
 
 def waits_for(pod: Object) -> list[str]:
-    found = [
-        one
-        for one in pod["spec"].get("initContainers") or []
-        if one["name"] == names.WAIT_CONTAINER
-    ]
+    every = pod["spec"].get("initContainers") or []
+    found = [one["command"][4:] for one in every if one["name"] == names.WAIT_CONTAINER]
     assert len(found) <= 1
-    return found[0]["command"][4:] if found else []
+    return found[0] if found else []
 
 
 def elastic(number: int) -> Object:
