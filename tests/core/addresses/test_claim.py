@@ -203,25 +203,16 @@ def decision(verdict: Verdict, step: str) -> Decision:
 def test_a_job_meets_at_whatever_address_its_claims_tell() -> None:
     verdict = verdict_of("any")
     told = podspec.annotations(verdict.pod)
-    assert (told[names.ADDRESS_SOURCE], told[names.RENDEZVOUS_NETWORK]) == (
-        "claim",
-        "any claim@/any",
-    )
-    assert decision(verdict, "rendezvous").message.endswith(
-        "come from any claim once the driver of its claim has given them"
-    )
-    assert decision(verdict, "environment").message.endswith(
-        "rendezvous: {network: CLAIM@INTERFACE}"
-    )
-    [waiting] = [
-        each
-        for each in podspec.init_containers(verdict.pod)
-        if each["name"] == names.WAIT_CONTAINER
-    ]
-    assert (
-        "at status.devices of its ResourceClaims, and at the fabric-injector controller"
-        in waiting["command"][2]
-    )
+    assert told[names.ADDRESS_SOURCE] == "claim"
+    assert told[names.RENDEZVOUS_NETWORK] == "any claim@/any"
+    ends = "come from any claim once the driver of its claim has given them"
+    assert decision(verdict, "rendezvous").message.endswith(ends)
+    ends = "rendezvous: {network: CLAIM@INTERFACE}"
+    assert decision(verdict, "environment").message.endswith(ends)
+    every = podspec.init_containers(verdict.pod)
+    [waiting] = [each for each in every if each["name"] == names.WAIT_CONTAINER]
+    look = "at status.devices of its ResourceClaims, and at the fabric-injector controller"
+    assert look in waiting["command"][2]
 
 
 def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:

@@ -127,19 +127,18 @@ def test_anything_at_all_gives_an_answer(value: object, source: str) -> None:
     assert choice.problem.isprintable() or choice.network is not None
 
 
+UNREAD = {
+    "multus": ("a/b@net1", "a/b@net1/ipv6", "b@net1/any", "a/b@/any", "/b@net1/any", "", "a" * 500),
+    "gke": ("", "rdma-0", "rdma-0@eth1", "@eth1/any", "a" * 500, "rdma-0@eth1/ipv4"),
+}
+
+
 @pytest.mark.parametrize(
     ("source", "text", "expected"),
     [
         ("multus", "a/b@net1/IPv6", Wanted("a", "b", "net1", "IPv6")),
         ("gke", "rdma-0@eth1/any", Wanted("", "rdma-0", "eth1", "any")),
-        ("gke", "rdma-0@eth1/IPv6", Wanted("", "rdma-0", "eth1", "IPv6")),
-        *(
-            ("multus", text, None)
-            for text in ("a/b@net1", "a/b@net1/ipv6", "b@net1/any", "a/b@/any")
-        ),
-        *(("multus", text, None) for text in ("/b@net1/any", "", "a" * 500)),
-        *(("gke", text, None) for text in ("", "rdma-0", "rdma-0@eth1", "@eth1/any", "a" * 500)),
-        ("gke", "rdma-0@eth1/ipv4", None),
+        *((source, text, None) for source, texts in UNREAD.items() for text in texts),
     ],
 )
 def test_reads_what_is_wanted(source: str, text: str, expected: Wanted | None) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.core.builders import environment
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
 from tests.profiles import profiles
@@ -120,13 +121,11 @@ def test_a_saved_manifest_of_a_job_that_meets_waits_as_before(name: str) -> None
 
 def test_an_address_variable_holds_the_name_again() -> None:
     verdict = judge(opted_out(injected("kubeflow-pytorchjob-1")), world(profile="rdma"), WITH_FILE)
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")["spec"]["containers"][0]["env"]
-    held = {
-        entry["name"]: entry.get("value") for entry in verdict.pod["spec"]["containers"][0]["env"]
-    }
-    assert {entry["name"]: held[entry["name"]] for entry in before} == {
-        entry["name"]: entry.get("value") for entry in before
-    }
+    held, before = (
+        environment(verdict.pod),
+        environment(pods.load("pods/kubeflow-pytorchjob-1.yaml")),
+    )
+    assert {name: held[name] for name in before} == before
     [warning] = verdict.warnings
     assert warning == (
         "pod bert-worker-0 is a copy of an injected pod, for which no address is published here "

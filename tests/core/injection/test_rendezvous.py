@@ -33,18 +33,10 @@ def run_in_shell(name: str, text: str) -> Object:
 def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
     found = recognise(pod)
     assert isinstance(found, TrainingPod)
-    stays = (
-        None
-        if found.rendezvous
-        else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
-    )
-    settings = {
-        "training_pod": found,
-        "rendezvous": found.rendezvous,
-        "why_no_rendezvous": stays,
-        **tweaks,
-    }
-    return plan(pod, attachment("default/rdma-net"), container=container, **settings)
+    why = Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
+    stays = None if found.rendezvous else why
+    drawn = {"training_pod": found, "rendezvous": found.rendezvous, "why_no_rendezvous": stays}
+    return plan(pod, attachment("default/rdma-net"), container=container, **{**drawn, **tweaks})
 
 
 def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
@@ -52,13 +44,10 @@ def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
 
 
 def waits_for(pod: Object) -> list[str]:
-    found = [
-        one
-        for one in pod["spec"].get("initContainers") or []
-        if one["name"] == names.WAIT_CONTAINER
-    ]
+    every = pod["spec"].get("initContainers") or []
+    found = [one["command"][4:] for one in every if one["name"] == names.WAIT_CONTAINER]
     assert len(found) <= 1
-    return found[0]["command"][4:] if found else []
+    return found[0] if found else []
 
 
 def elastic(number: int) -> Object:
@@ -104,31 +93,26 @@ def test_every_member_gives_its_own_address_where_names_could_sort_first() -> No
     assert waits_for(pod) == ["master-addr", "local-addr:own"]
 
 
+def init_containers(pod: Object) -> list[str]:
+    return [one["name"] for one in pod["spec"]["initContainers"]]
+
+
 def test_the_wait_container_is_last_once_and_never_moved() -> None:
     pod, _ = meet(load("kubeflow-pytorchjob-1"))
-    assert [one["name"] for one in pod["spec"]["initContainers"]] == [
-        "init-pytorch",
-        names.WAIT_CONTAINER,
-    ]
+    assert init_containers(pod) == ["init-pytorch", names.WAIT_CONTAINER]
     pod["spec"]["initContainers"].append({"name": "late", "image": "registry.example.com/late:1"})
     again, decisions = meet(pod)
-    assert [one["name"] for one in again["spec"]["initContainers"]] == [
-        "init-pytorch",
-        names.WAIT_CONTAINER,
-        "late",
-    ]
+    assert init_containers(again) == ["init-pytorch", names.WAIT_CONTAINER, "late"]
     assert outcomes(decisions) == [(Outcome.KEPT, Reason.ALREADY_THERE)]
 
 
 def test_another_injectors_container_is_served_on_the_second_pass() -> None:
     pod, _ = meet(load("torch-on-k8s-1"))
     env = [{"name": "MASTER_ADDR", "value": "bert-master-0"}]
-    pod["spec"]["containers"].insert(
-        0, {"name": "proxy", "image": "registry.example.com/proxy:1", "env": env}
-    )
+    pod["spec"]["containers"].insert(0, pods.minimal_container("proxy", env=env))
     again, _ = meet(pod, container=1)
     assert environment(again, 0)["MASTER_ADDR"] == "@master-addr"
-    assert [one["name"] for one in again["spec"]["initContainers"]] == [names.WAIT_CONTAINER]
+    assert init_containers(again) == [names.WAIT_CONTAINER]
 
 
 def wait_container(before: Object, **tweaks: Any) -> Object:

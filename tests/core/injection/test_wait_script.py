@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,14 @@ class Sandbox:
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
+    @contextmanager
+    def waiting(self, shell: list[str], *needs: str) -> Iterator[subprocess.Popen[str]]:
+        """Start it, and go on once it waits."""
+        with self.start(shell, *needs, timeout=60) as process:
+            assert process.stdout is not None
+            assert f"waiting for {' '.join(needs)}" in process.stdout.readline()
+            yield process
+
     def run(self, shell: list[str], *needs: str) -> int:
         with self.start(shell, *needs) as process:
             _, self.errors = process.communicate(timeout=20)
@@ -122,9 +132,7 @@ CAUSE = "rank 0 of job bert-4e2b1a474f, pod bert-master-0, is 'left' alone: $(la
 def test_a_cause_ends_the_wait_with_it_as_the_last_words(
     sandbox: Sandbox, shell: list[str]
 ) -> None:
-    with sandbox.start(shell, "local-addr", "master-addr", timeout=60) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with sandbox.waiting(shell, "local-addr", "master-addr") as process:
         (sandbox.folder / "wait-ends").write_text(CAUSE)
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 75
@@ -137,9 +145,7 @@ def test_a_wait_that_is_started_again_goes_on_once_the_cause_is_gone(
     (sandbox.folder / "wait-ends").write_text(CAUSE)
     assert sandbox.run(shell, "master-addr") == 75
     (sandbox.folder / "wait-ends").write_text("")
-    with sandbox.start(shell, "master-addr", timeout=60) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with sandbox.waiting(shell, "master-addr") as process:
         assert process.poll() is None
         (sandbox.folder / "master-addr").write_text("10.9.9.9")
         assert process.wait(timeout=20) == 0
@@ -153,9 +159,7 @@ def test_what_cannot_be_checked_is_said_and_passed(sandbox: Sandbox, shell: list
 
 
 def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[str]) -> None:
-    with sandbox.start(shell, "master-addr", timeout=60) as process:
-        assert process.stdout is not None
-        assert "waiting for master-addr" in process.stdout.readline()
+    with sandbox.waiting(shell, "master-addr") as process:
         assert process.poll() is None
         (sandbox.folder / "master-addr").write_text("10.9.9.9")
         assert process.wait(timeout=20) == 0
@@ -167,9 +171,7 @@ def test_it_stays_beyond_the_next_look_at_the_containers(
     """The volume may be ahead of the pod by which the kubelet starts containers."""
     sandbox.more = {"FABRIC_INJECTOR_SETTLE": ""}
     (sandbox.folder / "master-addr").write_text("10.9.9.9")
-    with sandbox.start(shell, "master-addr", timeout=60) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with sandbox.waiting(shell, "master-addr") as process:
         for address in ("", "10.9.9.10"):
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(timeout=0.5)
@@ -179,9 +181,7 @@ def test_it_stays_beyond_the_next_look_at_the_containers(
 
 
 def test_it_ends_when_told_to(sandbox: Sandbox, shell: list[str]) -> None:
-    with sandbox.start(shell, "master-addr", timeout=60) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with sandbox.waiting(shell, "master-addr") as process:
         process.terminate()
         assert process.wait(timeout=20) == 143
 

@@ -21,7 +21,7 @@ def test_reads_the_networks_of_annotations_and_profiles_once() -> None:
     pods = (
         pod("a, ml/b@net5"),
         pod("a"),
-        pod("not/a/name"),
+        pod("[no list"),
         pod(**{names.DEFAULT_NETWORK: "flat"}),
     )
     labels = {names.PROFILE: "shared"}
