@@ -59,6 +59,8 @@ def test_names_a_kind_or_version_that_is_none_of_ours() -> None:
         '1: apiVersion: found "fabric-injector.io/v1"; write fabric-injector.io/v1alpha1'
     )
     assert field.startswith("4: spec.a: is not a field; the fields here are pods, ")
+    (elsewhere,) = told(f"{HEAD}metadata: {{name: a}}\nspec: {{env: []}}")
+    assert elsewhere == "4: spec.env: is not a field; write it as container.env"
     (nothing,) = told(f"{HEAD}metadata: null\nspec: {{}}")
     assert nothing.startswith("3: metadata.name: is missing")
     large = told(f"{HEAD}metadata: {{name: a}}\nspec: {{sharedMemory: {{sizeLimit: {10**30}}}}}")
