@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.diagnose.explain.test_cases import patched
 from tests.diagnose.hostile import (
     HostileConnection,
     cluster_of,
@@ -24,7 +23,7 @@ from tests.diagnose.hostile import (
     spoil_an_annotation,
     spoil_an_answer,
 )
-from tests.diagnose.scenes import Scene
+from tests.diagnose.scenes import Scene, patched
 from tests.pods import FIXTURES, load
 from webhook.cli import explain, main, status
 from webhook.core import names, podspec
