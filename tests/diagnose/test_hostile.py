@@ -169,12 +169,10 @@ def test_a_pod_of_any_system_in_any_phase(
         pod = made.admitted(pod)
     if on:
         pod["spec"]["nodeName"] = on
-    containers = [{"name": pod["spec"]["containers"][0]["name"], **state}]
-    init_containers = [{"name": names.WAIT_CONTAINER, **state}]
     pod["status"] = {
         "phase": phase,
-        "containerStatuses": containers,
-        "initContainerStatuses": init_containers,
+        "containerStatuses": [{"name": pod["spec"]["containers"][0]["name"], **state}],
+        "initContainerStatuses": [{"name": names.WAIT_CONTAINER, **state}],
     }
     made.pods = {"train-0": pod}
     assert judged(("explain", "pod/train-0"), cluster_of(made))["members"]
