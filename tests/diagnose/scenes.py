@@ -99,6 +99,22 @@ _ADMITTED: dict[tuple[type, int], str] = {}
 """The pods of each kind and size of scene as JSON: to admit them takes most of the time."""
 
 
+def patched(value: Any, patch: Any) -> Any:
+    """Return *value* with a JSON merge patch; a number is a place of a list, its end among them."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    if any(isinstance(key, int) for key in patch):
+        found = list(value or ())
+        for place, inner in patch.items():
+            old = found[place] if place < len(found) else {}
+            found[place : place + 1] = [] if inner is None else [patched(old, inner)]
+        return found
+    merged = dict(value) if isinstance(value, dict) else {}
+    for key, inner in patch.items():
+        merged[key] = patched(merged.get(key), inner)
+    return {key: inner for key, inner in merged.items() if patch.get(key, inner) is not None}
+
+
 class Scene:
     """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.diagnose.explain.test_cases import patched
 from tests.diagnose.hostile import (
     HostileConnection,
     cluster_of,
@@ -24,7 +23,7 @@ from tests.diagnose.hostile import (
     spoil_an_annotation,
     spoil_an_answer,
 )
-from tests.diagnose.scenes import Scene
+from tests.diagnose.scenes import Scene, patched
 from tests.pods import FIXTURES, load
 from webhook.cli import explain, main, status
 from webhook.core import names, podspec
@@ -170,12 +169,10 @@ def test_a_pod_of_any_system_in_any_phase(
         pod = made.admitted(pod)
     if on:
         pod["spec"]["nodeName"] = on
-    containers = [{"name": pod["spec"]["containers"][0]["name"], **state}]
-    init_containers = [{"name": names.WAIT_CONTAINER, **state}]
     pod["status"] = {
         "phase": phase,
-        "containerStatuses": containers,
-        "initContainerStatuses": init_containers,
+        "containerStatuses": [{"name": pod["spec"]["containers"][0]["name"], **state}],
+        "initContainerStatuses": [{"name": names.WAIT_CONTAINER, **state}],
     }
     made.pods = {"train-0": pod}
     assert judged(("explain", "pod/train-0"), cluster_of(made))["members"]

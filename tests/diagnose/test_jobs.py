@@ -7,6 +7,7 @@ import pytest
 from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene
 from tests.pods import load
+from tests.tables import cases
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
@@ -106,40 +107,32 @@ def test_of_two_kinds_of_one_name_the_one_that_is_asked_for_is_meant(
         explained(cluster(*pods), f"{written}/a")
 
 
+def written(word: str) -> Object:
+    """Return a pod of ``name/owner/uid/key/group``, of which the last may be left out."""
+    name, owner, uid, key, group = (*word.split("/"), "", "", "", "")[:5]
+    labels = {LWS: "l", GROUP: group} if group else {}
+    return pod(name, owner, uid, key=key, **labels)
+
+
 @pytest.mark.parametrize(
     ("pods", "jobs"),
-    [
-        ([pod("a", "t", key="k0"), pod("b", "t", key="k")], {"t": "ab"}),
-        ([pod("a", "t", key="k0"), pod("b", "t", key="k"), pod("c", "t", key="l0")], {"t": "abc"}),
-        (
-            [
-                *(pod(f"{n}", "t", key=key) for n, key in enumerate(("k0", "k", "l0", "l", "m0"))),
-                pod("e", "t"),
-            ],
-            {"k": "014e", "l": "23"},
-        ),
-        ([pod("a", "t", "u1", key="k"), pod("b", "t", "u2", key="k")], {"t": "ab"}),
-        ([pod("a"), pod("b")], {"a": "a", "b": "b"}),
-        (
-            [
-                pod("a", "l", **{LWS: "l", GROUP: "0"}),
-                pod("b", "l-1", **{LWS: "l", GROUP: "1"}),
-                pod("c", "l-1", **{LWS: "l", GROUP: "1"}),
-            ],
-            {"l": "abc"},
-        ),
-    ],
-    ids=["one key", "a key without followers", "two keys", "two owners", "no owner", "LWS groups"],
-)  # fmt: skip
+    cases("""
+one key | a/t//k0 b/t//k | t=ab
+a key without followers | a/t//k0 b/t//k c/t//l0 | t=abc
+two keys | 0/t//k0 1/t//k 2/t//l0 3/t//l 4/t//m0 e/t | k=014e l=23
+two owners | a/t/u1/k b/t/u2/k | t=ab
+no owner | a b | a=a b=b
+LWS groups | a/l///0 b/l-1///1 c/l-1///1 | l=abc
+"""),
+)
 def test_pods_of_one_owner_are_one_job_unless_several_keys_have_followers(
-    pods: list[Object], jobs: dict[str, str]
+    pods: str, jobs: str
 ) -> None:
     found: dict[str, str] = {}
-    for job in find_jobs(pods):
-        found[job.name] = found.get(job.name, "") + "".join(
-            each["metadata"]["name"] for each in job.pods
-        )
-    assert found == jobs
+    for job in find_jobs(map(written, pods.split())):
+        members = "".join(each["metadata"]["name"] for each in job.pods)
+        found[job.name] = found.get(job.name, "") + members
+    assert " ".join(f"{name}={members}" for name, members in found.items()) == jobs
 
 
 def test_of_several_runs_of_one_name_the_live_one_is_meant_else_the_newest() -> None:

@@ -1,7 +1,5 @@
 """How lists, numbers and durations are written."""
 
-import pytest
-
 from webhook.diagnose.wording import counted, duration, listed
 
 
@@ -21,17 +19,7 @@ def test_counts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-1, "0 s"),
-        (119.4, "119 s"),
-        (120, "2 min"),
-        (7199, "120 min"),
-        (7200, "2 h"),
-        (172799, "48 h"),
-        (172800, "2 d"),
-    ],
-)
-def test_writes_a_duration(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+def test_writes_a_duration() -> None:
+    seconds = (-1, 119.4, 120, 7199, 7200, 172799, 172800)
+    told = ["0 s", "119 s", "2 min", "120 min", "2 h", "48 h", "2 d"]
+    assert list(map(duration, seconds)) == told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal, TypeAlias
@@ -193,18 +193,14 @@ def _told(
     return replace(one, subject=subject, message=message, remedy=remedy)
 
 
-def grouped(findings: Iterable[Finding]) -> list[Finding]:
-    """Join findings that are equal except for the subject, in the place of the first."""
+def grouped(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings; those equal except for the subject become one, in place of the first."""
     alike: dict[Finding, list[str]] = {}
     for finding in findings:
         alike.setdefault(replace(finding, subject=""), []).append(finding.subject)
-    return [
-        replace(
-            one,
-            subject=of[0] if len(of) == 1 else f"each of {len(of):,} ({listed(of)})",
-        )
-        for one, of in alike.items()
-    ]
+    for one, subjects in alike.items():
+        several = f"each of {len(subjects):,} ({listed(subjects)})"
+        yield replace(one, subject=several if len(subjects) > 1 else subjects[0])
 
 
 def exit_status(findings: Iterable[Finding]) -> int:

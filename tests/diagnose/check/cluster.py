@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests import ROOT
 from tests.diagnose.hostile import HostileConnection
-from tests.diagnose.scenes import PROFILES, node
+from tests.diagnose.scenes import PROFILES, node, patched
 from tests.profiles import as_objects
 from tests.worlds import network
 from webhook.cli import check as command
@@ -130,22 +130,6 @@ def invoke(connection: HostileConnection, *arguments: str) -> Result:
         return CliRunner().invoke(main, ["check", *arguments], color=True, env={"NO_COLOR": "1"})
 
 
-def changed(value: Any, patch: Any) -> Any:
-    """Return *value* with a JSON merge patch; a number is a place of a list, its end among them."""
-    if not isinstance(patch, dict):
-        return patch
-    if any(isinstance(key, int) for key in patch):
-        found = list(value or ())
-        for place, inner in patch.items():
-            old = found[place] if place < len(found) else {}
-            found[place : place + 1] = [] if inner is None else [changed(old, inner)]
-        return found
-    merged = dict(value) if isinstance(value, dict) else {}
-    for key, inner in patch.items():
-        merged[key] = changed(merged.get(key), inner)
-    return {key: inner for key, inner in merged.items() if inner is not None}
-
-
 def change(connection: HostileConnection, changes: Object) -> None:
     """Patch what is at these paths, or at those that end so; None: it does not exist.
 
@@ -155,7 +139,7 @@ def change(connection: HostileConnection, changes: Object) -> None:
         paths = [path for path in connection.objects if path.endswith(f"/{name}")]
         assert paths or "/" in name, f"the cluster has no {name}"
         for path in [path for path in paths if not path.startswith("POST")] or [name]:
-            connection.objects[path] = changed(connection.objects.get(path), patch)
+            connection.objects[path] = patched(connection.objects.get(path), patch)
 
 
 def answer(connection: HostileConnection, answers: Mapping[str, tuple[int, str]]) -> None:

@@ -11,7 +11,6 @@ each function of `CHANGES` says how. Then these are looked at:
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -31,6 +30,7 @@ from tests.diagnose.scenes import (
     ago,
     event,
     node,
+    patched,
     workload,
 )
 from tests.pods import FIXTURES
@@ -54,22 +54,6 @@ STARTS: dict[str, Callable[..., Scene]] = {
 }
 BUILT = ("scene", "workers", "before")
 LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid", "members")
-
-
-def patched(value: Any, patch: Any) -> Any:
-    """Merge a patch as RFC 7386 does; a map of numbers changes these elements of a list."""
-    if not isinstance(patch, dict):
-        return copy.deepcopy(patch)
-    if isinstance(value, list) and patch and all(isinstance(key, int) for key in patch):
-        items = dict(enumerate(value))
-        return list(patched(items, patch).values())
-    result = dict(value) if isinstance(value, dict) else {}
-    for key, change in patch.items():
-        if change is None:
-            result.pop(key, None)
-        else:
-            result[key] = patched(result.get(key), change)
-    return result
 
 
 def named(scene: Scene, who: str) -> list[str]:

@@ -39,19 +39,13 @@ class RolesScene(Scene):
             set_command(pod, "torchrun", "--nnodes=4", "--master_addr=$(MASTER_ADDR)", "t.py")
         pod["spec"]["hostname"] = f"ddp-{ROLES[number]}"
         pod["status"] = {"phase": "Pending"}
-        metadata = pod["metadata"] | {
-            "name": f"ddp-{ROLES[number]}-x",
-            "namespace": SPACE,
-            "uid": f"uid-{number}",
-        }
-        metadata["creationTimestamp"] = ago(minutes=20)
+        named = {"name": f"ddp-{ROLES[number]}-x", "namespace": SPACE, "uid": f"uid-{number}"}
+        metadata = {**pod["metadata"], **named, "creationTimestamp": ago(minutes=20)}
+        prefix = "jobset.sigs.k8s.io"
+        roles = {f"{prefix}/replicatedjob-name": role, f"{prefix}/global-replicas": "2"}
         for marks in (metadata["labels"], metadata["annotations"]):
-            marks.pop("jobset.sigs.k8s.io/coordinator")
-            marks |= {
-                "jobset.sigs.k8s.io/replicatedjob-name": role,
-                "jobset.sigs.k8s.io/global-replicas": "2",
-            }
-            marks["batch.kubernetes.io/job-completion-index"] = index
+            del marks[f"{prefix}/coordinator"]
+            marks |= {**roles, "batch.kubernetes.io/job-completion-index": index}
         metadata["ownerReferences"][0] |= {"name": f"ddp-{role}-0", "uid": f"uid-of-{role}"}
         return {**pod, "metadata": metadata}
 

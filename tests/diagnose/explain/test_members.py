@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.diagnose.findings import agrees, brief, findings
+from tests.diagnose.findings import agrees, brief, expect, findings
 from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 
@@ -12,25 +12,19 @@ from webhook.core import names
 def test_two_live_ranks_zero() -> None:
     scene = Scene()
     twin = scene.created(0)
-    twin["metadata"] |= {
-        "name": "bert-master-1",
-        "uid": "uid-9",
-        "creationTimestamp": ago(minutes=1),
-    }
+    twin["metadata"] |= {"name": "bert-master-1", "uid": "uid-9"}
+    twin["metadata"]["creationTimestamp"] = ago(minutes=1)
     twin = scene.admitted(twin)
-    twin["metadata"]["labels"] |= {
-        names.JOB: scene.master["metadata"]["labels"][names.JOB],
-        names.RENDEZVOUS: "master",
-    }
+    key = scene.master["metadata"]["labels"][names.JOB]
+    twin["metadata"]["labels"] |= {names.JOB: key, names.RENDEZVOUS: "master"}
     scene.bind(twin, ago(seconds=20))
     scene.pods["bert-master-1"] = twin
-    [found] = findings(scene, "members")
-    assert found.code.name == "rank-zero-twice"
-    assert (
+    found = (
         "has 2 live rank-0 pods (bert-master-0, bert-master-1); bert-master-1, the newest, counts"
-        in found.message
     )
-    assert found.action == "delete the others: kubectl delete pod -n research bert-master-0"
+    action = "delete the others: kubectl delete pod -n research bert-master-0"
+    row = f"fail rank-zero-twice job {key} | {found} | {action}"
+    expect(findings(scene, "members"), row)
 
 
 def test_a_number_of_members_that_no_job_has_is_none() -> None:

@@ -47,12 +47,11 @@ def _judge(deployment: Deployment) -> Finding:
     describe = f"look at {kubectl} describe pods, and at their logs"
     if deployment.ready == 0:
         return DEPLOYMENT_NOT_READY.fail(subject, f"{ready}: {task}", describe)
-    if deployment.ready < deployment.wanted:
-        return DEPLOYMENT_NOT_READY.warn(subject, ready, describe)
-    if deployment.waiting:
-        message = f"{ready}, and {counted(deployment.waiting, 'pod')} of its rollout not"
-        return DEPLOYMENT_NOT_READY.warn(subject, message, describe)
-    return ok("deployments", subject, ready)
+    if deployment.ready >= deployment.wanted and not deployment.waiting:
+        return ok("deployments", subject, ready)
+    if deployment.ready >= deployment.wanted:
+        ready += f", and {counted(deployment.waiting, 'pod')} of its rollout not"
+    return DEPLOYMENT_NOT_READY.warn(subject, ready, describe)
 
 
 def check_lease(snapshot: Snapshot) -> Iterator[Finding]:

@@ -91,8 +91,6 @@ def _as_stored(schema: Any) -> Any:
     return json.loads(json.dumps(schema), parse_int=float)
 
 
-# claims
-
 DEVICE_CLASS_MISSING = Code(
     "claims/device-class-missing",
     "A DeviceClass that a claim of a profile names does not exist.",
@@ -121,14 +119,12 @@ def check_claims(snapshot: Snapshot) -> Iterator[Finding]:
             yield CLAIMS_UNSERVED.warn(f"profile {profile.name}", message)
         elif profile.claims and (classes := snapshot.device_offers().classes) is not None:
             known = {each.name for each in classes}
-            for claim in profile.claims:
-                for name in dict.fromkeys(each.device_class_name for each in claim.requests):
-                    if name not in known:
-                        message = (
-                            f"DeviceClass {name} does not exist: pods with the claim stay Pending"
-                        )
-                        subject = f"profile {profile.name}: claim {claim.name}"
-                        yield DEVICE_CLASS_MISSING.fail(subject, message)
+            asked = ((claim.name, each) for claim in profile.claims for each in claim.requests)
+            for claim, name in dict.fromkeys((of, each.device_class_name) for of, each in asked):
+                if name not in known:
+                    message = f"DeviceClass {name} does not exist: pods with the claim stay Pending"
+                    subject = f"profile {profile.name}: claim {claim}"
+                    yield DEVICE_CLASS_MISSING.fail(subject, message)
 
 
 def check_templates(snapshot: Snapshot) -> Iterator[Finding]:

@@ -143,8 +143,6 @@ def probe_pod(profile: str) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-# others
-
 INSTALLED_TWICE = Code(
     "injectors/installed-twice",
     "Another configuration calls fabric-injector too, so every pod is sent twice.",

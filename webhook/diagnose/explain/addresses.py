@@ -67,9 +67,8 @@ def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Finding]:
         yield LEASE_STALE.found("fail" if lacking else "warn", title, message, action)
     elif lacking:
         message = f"{state.message}, which has not published rank 0's address to {whom} of this job"
-        action = (
-            f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
-        )
+        command = f"kubectl -n {namespace} logs deployment/fabric-injector-controller"
+        action = f"look at its log: {command}"
         yield CONTROLLER_SILENT.fail(title, message, action)
 
 

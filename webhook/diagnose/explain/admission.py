@@ -231,9 +231,8 @@ def _not_injected(job: ObservedJob, pod: ObservedPod, since: str, *, any_injecte
     """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
     verdict, labels = pod.verdict, job.labels or {}
     if labels.get(names.MODE) == names.MODE_OBSERVE or (verdict and verdict.observed):
-        message = (
-            f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
-        )
+        label = f"label {names.MODE} of namespace {job.namespace}"
+        message = f"nothing was injected: {label} only observes"
         return NAMESPACE_OBSERVES.warn(pod, message)
     is_beside = any_injected and not pod.is_master  # for a rank 0 the others wait
     level: Level = "warn" if is_beside else "fail"
@@ -251,10 +250,8 @@ def _not_injected(job: ObservedJob, pod: ObservedPod, since: str, *, any_injecte
     decision = verdict.decisions[0]
     text, reason = said(decision, pod), decision.reason
     if reason is Reason.OPTED_OUT and since and not pod.is_master:
-        message = (
-            f"is left out, and others of its job are not: they meet on another network; {text}"
-        )
-        return LEFT_OUT.fail(pod, message, stage=Stage.MEMBERS)
+        meet = "others of its job are not: they meet on another network"
+        return LEFT_OUT.fail(pod, f"is left out, and {meet}; {text}", stage=Stage.MEMBERS)
     if reason in _BY_CHOICE:
         return ok("injection", pod, f"not injected: {text}")
     remedy = _LABEL.format(job.namespace) if reason is Reason.NO_PROFILE else None
@@ -267,10 +264,8 @@ def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str)
     asks = names.PROFILE in podspec.labels(pod.pod)
     if job.labels is not None and asks and names.PROFILE not in job.labels:
         code, action = WEBHOOK_OUT_OF_REACH, _LABEL.format(job.namespace)
-        why = (
-            f"was created without injection: its namespace has no label {names.PROFILE}, "
-            "without which only component pod-opt-in lets the webhook be called"
-        )
+        lack = f"its namespace has no label {names.PROFILE}, without which only component"
+        why = f"was created without injection: {lack} pod-opt-in lets the webhook be called"
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
     return code.fail(pod, f"{why}; today it would get profile {profile_name}", action)

@@ -92,8 +92,8 @@ def _of_pod(pod: ObservedPod) -> Iterator[Finding]:
     if pod.phase == "Failed" and (reason := str(status.get("reason") or "")):
         detail = common_form(str(status.get("message") or ""), pod.name)
         message, action = f"was ended by its node: {reason}", _POD_FAILED.get(reason)
-        code, stage = POD_ENDED_BY_NODE, Stage.SCHEDULING
-        yield code.fail(pod, message, action, detail=detail, stage=stage)
+        more = {"detail": detail, "stage": Stage.SCHEDULING}
+        yield POD_ENDED_BY_NODE.fail(pod, message, action, **more)
     for each in pod.container_statuses:
         yield from _container(pod, each)
 

@@ -55,6 +55,7 @@ RULES: tuple[Rule, ...] = (
 )
 """What `explain` and `status` ask of each job."""
 NOTHING = "-"
+_ENDS: Mapping[object, str] = {0: "over", GAVE_UP: "gave up"}
 _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""
 
@@ -113,11 +114,8 @@ class Row(NamedTuple):
         """Return it for programs: null for what the table shows as ``-``."""
         shown = self._asdict()
         details = shown.pop("details")
-        return {**{key: _known(value) for key, value in shown.items()}, **details}
-
-
-def _known(shown: str) -> str | None:
-    return None if shown in (NOTHING, "") else shown
+        known = {key: None if each in (NOTHING, "") else each for key, each in shown.items()}
+        return {**known, **details}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +201,10 @@ def shown_address(pod: ObservedPod) -> str:
 
 
 def _wait(snapshot: JobSnapshot, pod: ObservedPod) -> str:
-    if not addresses.needs(pod):
-        return NOTHING
     seconds = snapshot.seconds_waited(pod)
+    status = (pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("exitCode")
+    if not addresses.needs(pod) or (seconds is None and status is None):
+        return NOTHING
     if seconds is not None:
         return duration(seconds)
-    ended = pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}
-    if "exitCode" not in ended:
-        return NOTHING
-    known = {0: "over", GAVE_UP: "gave up"}
-    return known.get(ended["exitCode"], f"status {ended['exitCode']}")
+    return _ENDS.get(status, f"status {status}")

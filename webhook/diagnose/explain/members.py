@@ -66,10 +66,8 @@ def _rank_zero(
     subject = f"job {key}"
     if len(masters) > 1:
         masters.sort(key=lambda pod: (pod.created, str(pod.pod["metadata"].get("uid"))))
-        pods = named(pod.name for pod in masters)
-        message = (
-            f"has {len(masters)} live rank-0 pods ({pods}); {masters[-1].name}, the newest, counts"
-        )
+        has = f"has {len(masters)} live rank-0 pods ({named(pod.name for pod in masters)})"
+        message = f"{has}; {masters[-1].name}, the newest, counts"
         others = " ".join(pod.name for pod in masters[:-1])
         action = f"delete the others: kubectl delete pod -n {job.namespace} {others}"
         yield RANK_ZERO_TWICE.fail(subject, message, action)
@@ -145,12 +143,9 @@ def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
         zero = rank_zero.get(pod.job, pod)
         (name, revision), (name_of_zero, revision_of_zero) = _profile_of(pod), _profile_of(zero)
         if name != name_of_zero or (revision and revision_of_zero and revision != revision_of_zero):
-            has = f"has profile {name} in revision {revision}"
-            message = (
-                f"{has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision "
-                f"{revision_of_zero}"
-            )
-            yield REVISIONS_DIFFER.warn(pod, message)
+            own = f"has profile {name} in revision {revision}"
+            other = f"has profile {name_of_zero} in revision {revision_of_zero}"
+            yield REVISIONS_DIFFER.warn(pod, f"{own}, and rank 0, pod {zero.name}, {other}")
 
 
 def _profile_of(pod: ObservedPod) -> tuple[str, str]:

@@ -117,10 +117,8 @@ def _attached(
     absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
-        action = (
-            f"create NetworkAttachmentDefinition {name} in namespace {namespace}, "
-            "or correct the name and restart the job"
-        )
+        create = f"create NetworkAttachmentDefinition {name} in namespace {namespace}"
+        action = f"{create}, or correct the name and restart the job"
         level: Level = "fail" if status is None else "warn"
         yield NETWORK_MISSING.found(level, pod, message, action)
     if status is None:
@@ -177,10 +175,8 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Finding]:
         message = f"has no address on {member.wanted}: {words.told_at} tells none"
         yield ADDRESS_MISSING.fail(pod, message, action)
     elif secondary.interface:
-        message = (
-            f"network {member.wanted} came up on interface {secondary.interface}, "
-            "and the socket variables name the other"
-        )
+        found = f"network {member.wanted} came up on interface {secondary.interface}"
+        message = f"{found}, and the socket variables name the other"
         yield INTERFACE_UNEXPECTED.fail(pod, message, stage=Stage.NETWORK)
 
 
@@ -236,10 +232,9 @@ def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[
     for (network, address), pods in found.items():
         if len(pods) > 1:
             others = " ".join(pods[1:])
-            action = (
-                f"let its IPAM know all nodes (whereabouts does, host-local does not), then delete "
-                f"all but one: kubectl delete pod -n {job.namespace} {others}"
-            )
+            ipam = "let its IPAM know all nodes (whereabouts does, host-local does not)"
+            command = f"kubectl delete pod -n {job.namespace} {others}"
+            action = f"{ipam}, then delete all but one: {command}"
             message = f"has address {address} on network {network}, as others of its job have"
             yield ADDRESS_TWICE.fail(pods, message, action)
 
@@ -265,14 +260,11 @@ def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findi
                 policies = ", ".join(sorted(one["metadata"]["name"] for one in chosen))
                 cut.setdefault(policies, []).append(pod.name)
         for policies, apart in cut.items():
-            way = (
-                "let no other pod of the job reach it" if field == "from" else "keep it from others"
-            )
+            is_in = field == "from"
+            way = "let no other pod of the job reach it" if is_in else "keep it from others"
             message = f"NetworkPolicies ({policies}) {way} on the pod network, where the job meets"
-            action = (
-                f"let {direction.lower()} of a NetworkPolicy in namespace {job.namespace} "
-                "admit the pods of the job"
-            )
+            rule = f"{direction.lower()} of a NetworkPolicy in namespace {job.namespace}"
+            action = f"let {rule} admit the pods of the job"
             yield POLICY_CUTS.fail(apart, message, action)
 
 

@@ -102,18 +102,17 @@ class JobSnapshot:
         return View(namespace, namespace, network)
 
     @cached_property
-    def _spaces(self) -> Mapping[str, Mapping[str, list[Object]]]:
+    def _spaces(self) -> Mapping[Key, list[Object]]:
         """Return by name of a field and namespace the objects of the lists that are long."""
-        kept: dict[str, dict[str, list[Object]]] = {}
-        for field_name in ("events", "workloads"):
-            by_space = kept.setdefault(field_name, {})
-            for obj in getattr(self, field_name) or ():
-                by_space.setdefault(str(obj["metadata"].get("namespace") or ""), []).append(obj)
+        kept: dict[Key, list[Object]] = {}
+        for name in ("events", "workloads"):
+            for obj in getattr(self, name) or ():
+                kept.setdefault((name, obj["metadata"].get("namespace") or ""), []).append(obj)
         return kept
 
     def of(self, field_name: str, namespace: str) -> list[Object]:
         """Return what a list, ``events``, holds of a namespace."""
-        return self._spaces[field_name].get(namespace, [])
+        return self._spaces.get((field_name, namespace), [])
 
     def observe(
         self, job: Job, target: str = "", *, focus: str = "", most: int | None = None

@@ -135,11 +135,8 @@ def _needs_no_network(log: NcclLog, is_alone: bool) -> bool:
 
     Channels within a pod are made before those between pods.
     """
-    if log.nodes == 1:
-        return True
-    if not log.local:
-        return False
-    return log.is_domain or not log.chosen or (is_alone and not log.nodes)
+    is_within = log.is_domain or not log.chosen or (is_alone and not log.nodes)
+    return log.nodes == 1 or (bool(log.local) and is_within)
 
 
 def _way(network: str, log: NcclLog) -> str:
@@ -177,8 +174,8 @@ def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
         value = value_that_counts(pod, names.ENV_NCCL_SOCKET_IFNAME)[0]
         if further and value:
             left_out = listed(sorted(further), _MOST_NAMED)
-            why = "the pod asks for no RDMA device, and "
-            why += f"NCCL_SOCKET_IFNAME={value} leaves out {left_out}"
+            given = f"NCCL_SOCKET_IFNAME={value} leaves out {left_out}"
+            why = f"the pod asks for no RDMA device, and {given}"
             return why, f"let NCCL_SOCKET_IFNAME name {min(further)}, or remove it"
         why = "the pod asks for no device of a fabric"
         return why, "name the resource of the fabric's device in the profile, if it was injected"
@@ -189,10 +186,8 @@ def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
             return why, "put libfabric of the EFA installer into the image; see ls /dev/infiniband"
         if Sign.NO_PLUGIN in log.signs:
             why = "NCCL finds no plugin libnccl-net.so, and only that of AWS uses EFA"
-            return (
-                why,
-                "install aws-ofi-nccl into the image, and name its folder in LD_LIBRARY_PATH",
-            )
+            action = "install aws-ofi-nccl into the image, and name its folder in LD_LIBRARY_PATH"
+            return why, action
     if Sign.NO_OPEN in log.signs:
         why = f"NCCL cannot open an RDMA device, though the pod asks for {title}"
         return why, "let the container's user open /dev/infiniband/uverbs*; see the device plugin"
@@ -200,10 +195,8 @@ def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
         hca, where = value_that_counts(pod, names.ENV_NCCL_IB_HCA)
         if hca := log.settings.get(names.ENV_NCCL_IB_HCA) or hca:
             why = f"NCCL_IB_HCA={hca} names no RDMA device that works, and the pod asks for {title}"
-            action = (
-                f"compare it with ls /sys/class/infiniband, and remove the variable from {where}"
-            )
-            return why, action
+            compare = "compare it with ls /sys/class/infiniband"
+            return why, f"{compare}, and remove the variable from {where}"
         why = f"NCCL finds no RDMA device that works, though the pod asks for {title}"
         return why, "see ls /sys/class/infiniband in the container, and the device plugin's log"
     return f"its log does not say why it leaves {title} alone", _MORE
