@@ -9,10 +9,11 @@ A new authority is trusted before it signs: clients see ``caBundle`` late, serve
    life after the one that signs now was made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from ipaddress import ip_address
 
 from cryptography import x509
 
@@ -86,7 +87,7 @@ def advance(
 ) -> Rotation:
     """Return the state that follows *bundle* at *now*; write the Secret before ``caBundle``.
 
-    *names*: the DNS names that clients call. *asked*: what somebody wants renewed
+    *names*: the DNS names and IP addresses that clients call. *asked*: what somebody wants renewed
     now; a new authority brings a new leaf too.
     """
     changes: list[str] = []
@@ -167,10 +168,12 @@ def _unsettled(
 
 
 def _issue(signer: KeyPair, now: datetime, names: frozenset[str], policy: Policy) -> KeyPair:
+    addresses = frozenset(_addresses(names))
     return issue_serving(
         signer,
         policy.common_name,
-        dns_names=sorted(names),
+        dns_names=sorted(names - addresses),
+        ip_addresses=sorted(addresses),
         now=now,
         lifetime=policy.leaf_lifetime,
     )
@@ -194,3 +197,12 @@ def _is_full(bundle: Bundle) -> bool:
 
 def _end(certificate: x509.Certificate | None) -> str:
     return f"{certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC" if certificate else ""
+
+
+def _addresses(names: frozenset[str]) -> Iterator[str]:
+    for name in names:
+        try:
+            ip_address(name)
+        except ValueError:
+            continue
+        yield name

@@ -97,7 +97,7 @@ def test_renews_the_authority_at_two_thirds_of_its_life() -> None:
 
 
 def test_issues_for_names_that_are_new(settled: Simulation) -> None:
-    settled.names = frozenset({NAME, "injector.example.com"})
+    settled.names = frozenset({NAME, "10.0.0.7", "fd00::7", "injector.example.com"})
     settled.turn()
     assert hosts(settled.leaf) == settled.names
     settled.names = NAMES
@@ -170,9 +170,7 @@ def test_ends_a_leaf_before_its_authority_without_turning_in_circles() -> None:
     assert len(simulation.changes) == 2
 
 
-def test_takes_no_certificate_of_another_authority_of_the_same_name(
-    settled: Simulation,
-) -> None:
+def test_takes_no_certificate_of_another_authority_of_the_same_name(settled: Simulation) -> None:
     other = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
     forged: KeyPair = issue_serving(other, "x", dns_names=NAMES, now=NOW, lifetime=30 * DAY)
     settled.write({**settled.secret, "tls.crt": forged.certificate, "tls.key": forged.key})

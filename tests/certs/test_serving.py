@@ -62,13 +62,6 @@ def replace(directory: Path, source: Path, *names: str) -> None:
         shutil.copy(source / name, directory / name)
 
 
-def test_serves_the_pair_of_the_files(directory: Path) -> None:
-    certificate = ServingCertificate(directory)
-    assert served(certificate) == leaf(directory)
-    assert certificate.not_after == NOW + LIFETIME
-    assert not certificate.poll(NOW)
-
-
 def test_takes_a_new_pair_for_new_handshakes(directory: Path, renewed: Path) -> None:
     certificate = ServingCertificate(directory)
     in_use = certificate.context

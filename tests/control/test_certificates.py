@@ -50,9 +50,7 @@ def test_writes_the_secret_then_every_entry(cluster: Cluster) -> None:
     assert replica.ends == {"authority": NOW + 365 * DAY, "serving": NOW + 30 * DAY}
 
 
-def test_issues_before_there_is_a_configuration(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_issues_before_there_is_a_configuration(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     cluster = Cluster()
     Replica(cluster).run(5 * MINUTE)
@@ -210,6 +208,17 @@ def test_issues_nothing_by_odd_clocks(
     Replica(cluster).run(MINUTE)
     assert writes(cluster) == []
     assert len([record for record in caplog.records if "nothing is issued" in record.message]) == 1
+
+
+def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
+    paths = ("10.0.0.7:8443/mutate", "[FD00:0::7]/", "Ä/", "[", "a.b")
+    clients = [{"url": f"https://{path}"} for path in paths]
+    cluster.put(CONFIGURATION, {"webhooks": [{"name": "x", "clientConfig": c} for c in clients]})
+    replica = Replica(cluster)
+    replica.run(MINUTE)
+    (leaf,) = read_certificates(cluster.secret["tls.crt"])
+    assert hosts(leaf) == {"10.0.0.7", "fd00::7", "a.b", "fabric-injector.fabric-injector.svc"}
+    assert len(writes(cluster)) == 2
 
 
 def test_is_not_confused_by_authorities_of_others(cluster: Cluster, replica: Replica) -> None:

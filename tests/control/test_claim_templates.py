@@ -172,16 +172,6 @@ def test_leaves_alone_what_is_not_ours(world: World) -> None:
     assert world.there() == (before - {("ml", NAME)}) | {("new", NAME)}
 
 
-def test_one_that_cannot_be_made_holds_up_no_other(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.foreign("ml", RAIL, {})
-    world.give("ml", cards=cards(NIC, RAIL))
-    with running(world):
-        world.wait_for(("ml", NAME), ("ml", template_name(RAIL)))
-        wait_until(lambda: f"{NAME} answered" in caplog.text, "the complaint")
-
-
 def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
     found = [f"fabric-injector-x-{number:016x}" for number in range(10_000)]
     claims = [{"name": name, "resourceClaimTemplateName": name} for name in found]

@@ -1,6 +1,7 @@
 """The controller's parts together: whom it serves, and that nothing stays unpublished."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -272,11 +273,11 @@ def test_claims_that_cannot_be_listed_are_told_and_harm_nothing(
 
 def test_keeps_nothing_of_claims_without_address(world: World) -> None:
     told: list[Key] = []
-    watch = ClaimWatch(world.server.connection(), told.append)
+    watch = ClaimWatch(world.server.connection(), told.append, time.monotonic)
     put_claim(world, "gpu")
     put_claim(world, "m", "10.1.0.1")
     try:
-        watch.need()
+        watch.start()
         wait_until(lambda: told == [("ml", "m")], "the claim")
         assert watch.told("ml", "m", "uid-m")
         assert watch.told("ml", "m", "another") == ""

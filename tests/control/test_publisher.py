@@ -175,21 +175,6 @@ def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
     assert world.queue.get() == (OTHER, 100.0)
 
 
-@pytest.mark.parametrize(
-    "behaviour", [lambda exchange: exchange.cut(), status(500, "no"), status(504, "timeout")]
-)
-def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
-    server: FakeApiServer, world: World, behaviour: Behaviour
-) -> None:
-    server.misbehave("PATCH", PATH, behaviour)
-    world.turn()
-    assert [result for result, _ in world.results] == [Result.FAILED]
-    world.add(Unit("ml", "j-2", "good"))
-    assert world.waits_seconds > 0
-    world.add(OTHER)
-    assert world.queue.get() == (OTHER, 100.0)
-
-
 def test_hanging_writes_of_two_namespaces_hold_up_none(server: FakeApiServer, world: World) -> None:
     """Each of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
     released = threading.Event()

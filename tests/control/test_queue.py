@@ -1,6 +1,5 @@
 """Writes are handed out fairly and once at a time; a namespace whose writes fail or last rests."""
 
-import threading
 from collections import Counter
 
 import pytest
@@ -101,18 +100,6 @@ def test_clear_drops_what_waits_but_not_what_is_worked_on(bench: Bench) -> None:
     bench.queue.done(taken[0])
     bench.add("b", "0")
     assert bench.take() == [Unit("b", "j", "0")]
-
-
-def test_stop_ends_those_that_wait() -> None:
-    queue = FairQueue()
-    results: list[object] = []
-    threads = [threading.Thread(target=lambda: results.append(queue.get())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    queue.stop()
-    for thread in threads:
-        thread.join(10)
-    assert results == [None] * 4
 
 
 def test_a_namespace_begins_with_little_and_gets_more_while_its_writes_go_well(

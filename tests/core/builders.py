@@ -103,8 +103,7 @@ def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[
     assert again.operations == []
     assert again.pod == draft.pod
     assert not [one for one in repeated if one.outcome is Outcome.INJECTED]
-    assert decisions, "a step says what it did"
-    assert {one.step for one in (*decisions, *repeated)} == {name}
+    assert {one.step for one in (*decisions, *repeated)} <= {name}
     for one in (*decisions, *repeated):
         assert one.reason in Reason
         assert one.message.isprintable(), one.message

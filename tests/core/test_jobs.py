@@ -125,18 +125,8 @@ JOBS = [
 SCRAPS = [
     *NAMES_STAY,
     *UNHEARD,
-    "torchrun",
-    "--nnodes=1",
-    "--master_addr=$MASTER_ADDR",
-    "'",
-    '"',
-    "$(",
-    "; ",
-    " ",
-    "\n",
-    "#",
-    "mpirun",
-    "x",
+    *("torchrun", "--nnodes=1", "--master_addr=$MASTER_ADDR", "mpirun", "x"),
+    *("'", '"', "$(", "; ", " ", "\n", "#"),
 ]
 
 

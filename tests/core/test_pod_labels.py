@@ -8,7 +8,7 @@ from webhook.core import names
 from webhook.core.decide import Skip, select_profile
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Reason
-from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles import Profile, Profiles, foreign_pod_labels, same_pod_labels
 
 PROFILES = profiles("""
 fabric: {}
@@ -75,3 +75,10 @@ def test_a_pod_that_two_profiles_want_is_told_only_those_that_its_namespace_may_
 
 def test_skips_are_none_of_the_profiles() -> None:
     assert isinstance(select_profile({"metadata": {}}, Namespace("train"), PROFILES, None), Skip)
+
+
+def test_the_same_keys_with_other_values_are_other_labels() -> None:
+    labels = "a: {podLabels: {x: '1'}}, b: {podLabels: {x: '2'}}, c: {podLabels: {x: '1'}}"
+    found = profiles(f"{{{labels}, d: {{pod: {{metadata: {{labels: {{x: '2'}}}}}}}}}}")
+    assert same_pod_labels(found.profiles.values()) == {"c": "a"}
+    assert list(foreign_pod_labels(found.profiles.values())) == [("d", "x", "b")]

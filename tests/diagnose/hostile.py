@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from click.testing import Result
 from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
-from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
+from tests.diagnose.scenes import NOW, PROFILES, Scene
 from tests.hostile import places, replaced
 from tests.hostile.broken import ODD
 from tests.profiles import as_objects
 from webhook.core import names, podspec
 from webhook.core.model import Object
+from webhook.kube.catalogue import NETWORKS
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
@@ -69,10 +71,8 @@ class HostileConnection(Connection):
         found = self.objects.get(unquote(path))
         if isinstance(found, list):
             wanted = (options.get("query") or {}).get("labelSelector") or ""
-            return 200, {
-                "metadata": {"resourceVersion": "1"},
-                "items": [each for each in found if _chosen(each, wanted)],
-            }
+            items = [each for each in found if _chosen(each, wanted)]
+            return 200, {"metadata": {"resourceVersion": "1"}, "items": items}
         return (404, {"message": "not found"}) if found is None else (200, found)
 
 
@@ -106,21 +106,13 @@ def cluster_of(scene: Scene) -> HostileConnection:
     """Return the API server of the scene."""
     space = "/api/v1/namespaces/research"
     pods = list(scene.pods.values())
-    owned: Object = {"f:metadata": {"f:labels": {f"f:{names.PROFILE}": {}}}}
-    owner = {
-        "manager": "kubectl-label",
-        "operation": "Update",
-        "time": ago(minutes=21),
-        "fieldsV1": owned,
-    }
+    labelled = {"metadata": {"name": "research", "labels": dict(scene.labels)}}
     lease = scene.lease and {"metadata": {"name": "fabric-injector"}, **scene.lease}
     objects: dict[str, Any] = {
         f"{space}/pods": pods,
         f"{space}/events": list(scene.events),
-        space: {
-            "metadata": {"name": "research", "labels": dict(scene.labels), "managedFields": [owner]}
-        },
-        "/api/v1/namespaces": [{"metadata": {"name": "research", "labels": dict(scene.labels)}}],
+        space: labelled,
+        "/api/v1/namespaces": [labelled],
         "/api/v1/events": list(scene.events),
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
@@ -128,17 +120,14 @@ def cluster_of(scene: Scene) -> HostileConnection:
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": as_objects(PROFILES),
     }
     if scene.workloads:
-        objects["/apis/kueue.x-k8s.io"] = {
-            "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}
-        }
+        served = {"groupVersion": "kueue.x-k8s.io/v1beta2"}
+        objects["/apis/kueue.x-k8s.io"] = {"preferredVersion": served}
         for path in ("namespaces/research/workloads", "workloads"):
             objects[f"/apis/kueue.x-k8s.io/v1beta2/{path}"] = list(scene.workloads)
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
-    for (namespace, name), found in scene.networks.items():
-        objects[
-            f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"
-        ] = found
+    for key, found in scene.networks.items():
+        objects[NETWORKS.object_path(key)] = found
     return HostileConnection(objects, "research")
 
 
@@ -156,8 +145,22 @@ def spoil_an_answer(
 ) -> None:
     """Answer one of the *requests* with what is none."""
     asked = data.draw(st.sampled_from(requests))
-    status, body = (
-        data.draw(st.sampled_from([0, 401, *STATUSES])),
-        data.draw(st.sampled_from(BODIES)),
-    )
+    status = data.draw(st.sampled_from([0, 401, *STATUSES]))
+    body = data.draw(st.sampled_from(BODIES))
     connection.spoil = lambda request, *answer: (status, body) if request == asked else answer
+
+
+def held_against(invoke: Callable[..., Result]) -> dict[str, Any]:
+    """Ask a command twice, and hold both answers against what every answer must be."""
+    text = invoke()
+    assert text.exit_code in (0, 1, 2), text.exception
+    assert isinstance(text.exception, SystemExit | None), text.exception
+    assert not set("\x1b\r\x07\u202e\x9b") & set(text.output)
+    result = invoke("-o", "json")
+    assert result.exit_code == text.exit_code
+    if result.exit_code == 2:
+        assert result.stderr.startswith("Error: ")
+        return {}
+    document: dict[str, Any] = json.loads(result.stdout)
+    assert all(each["subject"] and each["message"] for each in document.get("findings", ()))
+    return document

@@ -17,27 +17,13 @@ BROKEN = Finding("fail", NETWORK_MISSING, "default/rail-2", "does not exist", "c
 
 
 def test_gives_all_findings_and_their_number_by_level() -> None:
-    assert as_document([BROKEN, FINE]) == {
-        "findings": [
-            {
-                "level": "fail",
-                "code": "network-missing",
-                "topic": "networks",
-                "subject": "default/rail-2",
-                "message": "does not exist",
-                "action": "create it",
-            },
-            {
-                "level": "ok",
-                "code": "ok",
-                "topic": "networks",
-                "subject": "default/rail-0",
-                "message": "exists",
-                "action": "",
-            },
-        ],
-        "summary": {"fail": 1, "warn": 0, "ok": 1},
-    }
+    document = as_document([BROKEN, FINE])
+    keys = ("level", "code", "topic", "subject", "message", "action")
+    told = ("default/rail-2", "does not exist", "create it")
+    broken = ("fail", "network-missing", "networks", *told)
+    fine = ("ok", "ok", "networks", "default/rail-0", "exists", "")
+    assert document["findings"] == [dict(zip(keys, each, strict=True)) for each in (broken, fine)]
+    assert document["summary"] == {"fail": 1, "warn": 0, "ok": 1}
 
 
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ Each answer is a table or a plain error, never a traceback.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -15,10 +14,12 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.diagnose.explain.test_cases import patched
 from tests.diagnose.hostile import (
     HostileConnection,
     cluster_of,
     held,
+    held_against,
     small,
     spoil_an_annotation,
     spoil_an_answer,
@@ -43,19 +44,7 @@ def invoke(connection: HostileConnection, *arguments: str) -> Result:
 
 
 def judged(arguments: tuple[str, ...], connection: HostileConnection) -> dict[str, Any]:
-    """Ask twice, and hold both answers against what every answer must be."""
-    table = invoke(connection, *arguments)
-    assert table.exit_code in (0, 1, 2), table.exception
-    assert isinstance(table.exception, SystemExit | None), table.exception
-    assert not set("\x1b\r\x07\u202e\x9b") & set(table.output)
-    result = invoke(connection, *arguments, "-o", "json")
-    assert result.exit_code == table.exit_code
-    if result.exit_code == 2:
-        assert result.stderr.startswith("Error: ")
-        return {}
-    document: dict[str, Any] = json.loads(result.stdout)
-    assert all(each["subject"] and each["message"] for each in document.get("findings", ()))
-    return document
+    return held_against(lambda *more: invoke(connection, *arguments, *more))
 
 
 @settings(max_examples=140, deadline=None)
@@ -92,26 +81,18 @@ def test_leaves_out_an_object_that_is_no_such_object_and_says_so() -> None:
     assert told["pods/bert-worker-1"] == f"is left out, since it cannot be read: {why}"
 
 
-def no_containers(pod: Object) -> None:
-    pod["spec"]["containers"] = []
+BEYOND_NUMBERS = {"memory": "much", "rdma/hca": "some", "nvidia.com/gpu": ""}
+SPOILT: dict[str, Object] = {
+    "no containers": {"spec": {"containers": []}},
+    "another container": {"metadata": {"annotations": {names.CONTAINER: "gone"}}},
+    "no quantities": {"spec": {"containers": {0: {"resources": {"limits": BEYOND_NUMBERS}}}}},
+}
 
 
-def another_container(pod: Object) -> None:
-    pod["metadata"]["annotations"][names.CONTAINER] = "gone"
-
-
-def no_quantities(pod: Object) -> None:
-    pod["spec"]["containers"][0]["resources"]["limits"] = {
-        "memory": "much",
-        "rdma/hca": "some",
-        "nvidia.com/gpu": "",
-    }
-
-
-@pytest.mark.parametrize("spoil", [no_containers, another_container, no_quantities])
-def test_explains_a_pod_that_is_not_as_it_was_admitted(spoil: Callable[[Object], None]) -> None:
+@pytest.mark.parametrize("patch", SPOILT.values(), ids=SPOILT)
+def test_explains_a_pod_that_is_not_as_it_was_admitted(patch: Object) -> None:
     made = Scene(1)
-    spoil(made.master)
+    made.master.update(patched(made.master, patch))
     document = judged(EXPLAIN, cluster_of(made))
     assert [each["pod"] for each in document["members"]] == ["bert-master-0", "bert-worker-0"]
     assert not [each for each in document["findings"] if each["level"] == "fail"]
@@ -214,27 +195,15 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     made = small("dead-controller")
+    told = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.RENDEZVOUS_NETWORK)
     for number, pod in enumerate(made.pods.values()):
-        metadata = pod["metadata"]
-        metadata["labels"] = {
-            key: f"{value}{text}" for key, value in metadata["labels"].items() if key != names.JOB
-        }
-        metadata["annotations"] |= dict.fromkeys(
-            (
-                names.MASTER_ADDR,
-                names.MASTER_HOST,
-                names.LOCAL_ADDR,
-                names.RENDEZVOUS_NETWORK,
-                names.CONTAINER,
-                names.NETWORKS,
-            ),
-            text,
-        )
-        metadata["ownerReferences"] = [
-            {**each, "name": text, "kind": text} for each in metadata["ownerReferences"]
-        ]
-        pod["spec"]["nodeName"] = text
-        pod["spec"]["schedulerName"] = text
+        metadata, labels = pod["metadata"], pod["metadata"]["labels"]
+        metadata["labels"] = {key: f"{labels[key]}{text}" for key in labels if key != names.JOB}
+        for key in (*told, names.CONTAINER, names.NETWORKS):
+            metadata["annotations"][key] = text
+        for owner in metadata["ownerReferences"]:
+            owner |= {"name": text, "kind": text}
+        pod["spec"] |= {"nodeName": text, "schedulerName": text}
         pod["status"]["phase"] = text if number else "Pending"
         for each in pod["status"].get("containerStatuses") or ():
             each["state"] = {"waiting": {"reason": text, "message": text}}

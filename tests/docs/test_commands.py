@@ -46,17 +46,18 @@ def test_commands_that_need_no_cluster_run(page: str, printed: dict[str, Printed
     assert [each for each in told if each] == []
 
 
-def test_the_first_hour_shows_what_is_printed(printed: dict[str, Printed]) -> None:
-    """Each shown line is printed by the command before it."""
-    text = (ROOT / "docs/first-hour.md").read_text(encoding="utf-8")
-    ran, last, shown = printed["docs/first-hour.md"], "", []
+@pytest.mark.parametrize(("page", "shown"), [("first-hour.md", 3), ("dry-run.md", 1)])
+def test_a_page_shows_what_is_printed(page: str, shown: int, printed: dict[str, Printed]) -> None:
+    """The first blocks of text are printed by the command before each."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    ran, last = printed[f"docs/{page}"], ""
     for language, block in re.findall(r"^```(text)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        if language:
-            shown.append(block)
+        if language and shown:
+            shown -= 1
             assert block in last
-        elif "dry-run" in block:
+        elif shown and "dry-run" in block:
             *_, last = (ran[line].stdout for line in block.splitlines() if line in ran)
-    assert len(shown) == 3
+    assert shown == 0
 
 
 def test_the_readme_is_short_and_names_the_test_command() -> None:

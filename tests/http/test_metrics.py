@@ -20,7 +20,7 @@ def shown(metrics: Metrics) -> dict[tuple[str, str], float]:
 
 
 def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
-    metrics = Metrics("")
+    metrics = Metrics()
     counter, gauge = metrics.counter("c", "Counts.", "a", "b"), metrics.gauge("g", "Asked.")
     gauge.ask(lambda: 7)
 
@@ -39,7 +39,7 @@ def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
 
 
 def test_shows_a_histogram_whose_buckets_hold_those_below() -> None:
-    metrics = Metrics("")
+    metrics = Metrics()
     histogram = metrics.histogram("h", "Seconds.", SECONDS)
     for seconds in (0.0, 0.001, 0.002, 3.0):
         histogram.observe(seconds)

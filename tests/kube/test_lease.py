@@ -2,19 +2,14 @@
 
 import logging
 import random
-import threading
 from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FakeApiServer, hang
 from tests.kube.lease_world import BEGAN, PATH, Clock, Delays, Process, Store, kill, overlaps
 from tests.tables import table
-from tests.waiting import wait_until
-from webhook.kube import lease as lease_module
 from webhook.kube.connection import WRITE_SECONDS
-from webhook.kube.lease import Leader
 
 OTHER = {
     "holderIdentity": "other",
@@ -228,18 +223,8 @@ def test_logs_a_refusal_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> No
         record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
     ]
     assert warnings == [
-        f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again",
+        f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again"
     ]
-
-
-def test_goes_on_after_what_nobody_foresaw(caplog: pytest.LogCaptureFixture) -> None:
-    _store, clock, process = begun()
-    delays: list[Delays] = []
-    process.link.delays = lambda: delays.pop(0) if clock.time < 3 else (0.01, 0.01)
-    clock.run_until(10)
-    assert process.leads()
-    assert caplog.text.count("Lease fabric-injector/fabric-injector: unexpected failure") == 3
-    assert "pop from empty list" in caplog.text
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -302,47 +287,3 @@ def test_two_never_write_at_one_time_and_somebody_does(seed: int) -> None:
     assert overlaps(every) == []
     assert [process.leads() for process in running].count(True) == 1
     assert sum(len(process.writes) for process in every) > 100
-
-
-@pytest.fixture
-def silent() -> Any:
-    with FakeApiServer() as server:
-        server.misbehave("get", PATH, *[hang] * 10)
-        yield server
-
-
-def test_stops_where_nothing_answers(
-    silent: FakeApiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease_module, "STOP_SECONDS", 0.2)
-    leader = Leader(silent.connection(), "fabric-injector", "fabric-injector", "me")
-    leader.start()
-    wait_until(lambda: silent.requests, "the first request")
-    leader.stop()
-    leader.stop()
-    assert not leader.may_write()
-
-
-def test_stops_before_it_began_and_from_its_own_thread() -> None:
-    store, clock, process = begun()
-    process.leader.stop()
-    clock.run_until(5)
-    assert (process.ended, store.lease, process.link.sent) == (True, None, [])
-    done = threading.Event()
-    with FakeApiServer() as server:
-        leader = Leader(
-            server.connection(),
-            "fabric-injector",
-            "fabric-injector",
-            "me",
-            pause=lambda _: stop(),
-        )
-
-        def stop() -> None:
-            leader.stop()
-            done.set()
-
-        leader.start()
-        assert done.wait(5)
-        leader.stop()
-        assert not leader.may_write()

@@ -32,7 +32,7 @@ class TestWide:
 
     @pytest.fixture
     def context_options(self, scheme: str) -> dict[str, Any]:
-        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 600}}
+        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 560}}
 
     def test_shows_what_would_be_added(self, page: Page, scheme: str) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
@@ -52,16 +52,3 @@ class TestDenial:
         judge(page, (SAMPLES / "refused.yaml").read_text())
         expect(page.locator(".callout.denied").first).to_be_visible()
         take(page, "page-denial")
-
-
-class TestMobile:
-    """On a phone, whose pixels are small."""
-
-    @pytest.fixture
-    def context_options(self) -> dict[str, Any]:
-        return {"viewport": {"width": 390, "height": 740}, "device_scale_factor": 1.5}
-
-    def test_shows_the_answer(self, page: Page) -> None:
-        judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
-        page.locator("#results").evaluate("element => element.scrollIntoView()")
-        take(page, "page-mobile")

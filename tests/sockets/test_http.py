@@ -114,8 +114,7 @@ def test_a_byte_behind_a_request_ends_the_connection(more: bytes, apart: bool) -
 
 
 @table(
-    "sent",
-    {"nothing": b"", "half a greeting": client_hello()[:100], "a greeting": client_hello()},
+    "sent", {"nothing": b"", "half a greeting": client_hello()[:100], "a greeting": client_hello()}
 )
 def test_gives_up_on_handshakes_that_stall(
     tls_dir: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
@@ -149,10 +148,7 @@ def test_ends_at_silence_and_blank_lines(
 
 @table(
     "head, last",
-    {
-        "a head": (GET + b"A: ", b""),
-        "a body": (POST + b"Content-Length: 9999\r\n\r\n", b"408"),
-    },
+    {"a head": (GET + b"A: ", b""), "a body": (POST + b"Content-Length: 9999\r\n\r\n", b"408")},
 )
 def test_gives_up_on_what_drips(monkeypatch: pytest.MonkeyPatch, head: bytes, last: bytes) -> None:
     monkeypatch.setitem(SECONDS, HEAD, 0.5)

@@ -4,12 +4,10 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from certs.throwaway import make_throwaway
 from tests.profiles import as_text
 from tests.sockets.conftest import FILES, OBJECTS, PROFILES, Serve
-from tests.sockets.server import ANY_PORT, ROOT, SERVE, SERVE_ANYWHERE, Server
+from tests.sockets.server import ROOT, SERVE_ANYWHERE, Server
 from tests.tables import table
 from tests.waiting import wait_until
 
@@ -33,26 +31,6 @@ def test_serves_on_a_throw_away_certificate_it_tells_of(tmp_path: Path, review: 
     with Server(tmp_path / "log", *FILES) as server:
         assert server.admit(review).status == 200
     assert not server.authority.exists()
-
-
-def test_takes_environment_options(
-    tmp_path: Path, tls_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = {
-        "PROFILES": PROFILES,
-        "OBJECTS": f"{OBJECTS}:{OBJECTS}",
-        "TLS_DIR": tls_dir,
-        "LISTEN": ANY_PORT,
-        "DRY_RUN_LISTEN": ANY_PORT,
-        "METRICS_LISTEN": ANY_PORT,
-    }
-    command = [
-        "/usr/bin/env",
-        *(f"FABRIC_INJECTOR_SERVE_{name}={value}" for name, value in values.items()),
-        *SERVE,
-    ]
-    with Server(tmp_path / "log", command=command) as server:
-        assert server.get("/readyz").status == 200
 
 
 def test_names_the_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> None:

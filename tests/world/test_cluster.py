@@ -249,7 +249,7 @@ def test_asks_for_no_profile_that_the_watch_has_brought(
     server.put(FABRIC_PROFILES, "bad", spec={"networks": 5})
     profiles = follow(cluster)
     profiles.start()
-    wait_until(lambda: not profiles.doubt(), "the profiles")
+    wait_until(lambda: profiles.synced, "the profiles")
     assert not cluster.cached.has_profile("bad")
     server.put(FABRIC_PROFILES, "bad", spec={})
     wait_until(lambda: cluster.cached.has_profile("bad"), "the mended one")

@@ -77,16 +77,6 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
     assert watch.names() == {"two"}
 
 
-def test_does_not_take_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "plain.yaml"
-    path.write_text(TWO)
-    watch = Watch(path)
-    path.write_text(ONE)
-    monkeypatch.setattr("time.sleep", lambda _: path.write_text(TWO))
-    assert watch.names() == {"one", "two"}
-    assert len(watch.reloads) == 1
-
-
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])
 def test_keeps_good_profiles_and_tells_a_fault_once(
     mount: ProfilesMount, watch: Watch, again: str, caplog: pytest.LogCaptureFixture

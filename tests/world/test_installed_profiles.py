@@ -20,11 +20,7 @@ from webhook.core.profiles import Multus
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.profiles_read import (
-    ProfilesRead,
-    of_file_objects,
-    read_file,
-)
+from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
 CONFIGURATION = """\
@@ -108,9 +104,7 @@ def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:
         found.known()
 
 
-def test_who_may_list_nothing_learns_that_the_definition_is_missing(
-    server: FakeApiServer,
-) -> None:
+def test_who_may_list_nothing_learns_that_the_definition_is_missing(server: FakeApiServer) -> None:
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
     assert "no CustomResourceDefinition" in read(server).missing
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
@@ -187,9 +181,7 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         broken.known()
 
 
-def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
-    server: FakeApiServer,
-) -> None:
+def test_profiles_of_a_file_without_a_configuration_get_the_clusters(server: FakeApiServer) -> None:
     reader = Reader(server.connection())
     for content in (OBJECT, as_text("a: {}")):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
@@ -213,9 +205,7 @@ def test_says_whether_claims_are_given(
     assert read(server).known().claims_problem == problem
 
 
-def test_asks_whether_claims_are_served_only_for_profiles_with_some(
-    server: FakeApiServer,
-) -> None:
+def test_asks_whether_claims_are_served_only_for_profiles_with_some(server: FakeApiServer) -> None:
     put(server, "spec-of-no-object", claims=None)
     read(server)
     assert not server.asked("get", "/apis/resource.k8s.io")

@@ -28,11 +28,6 @@ class Told:
     def reloads(self) -> list[str]:
         return self._of("profiles in force: ")
 
-    @property
-    def installed(self) -> list[bool]:
-        found = [each for each in self._caplog.messages if each.startswith("CustomResource")]
-        return ["not installed" not in each for each in found]
-
     def _of(self, prefix: str) -> list[str]:
         found = [each for each in self._caplog.messages if each.startswith(prefix)]
         return [each.removeprefix(prefix) for each in found]
@@ -74,7 +69,7 @@ def start(follow: Callable[[], ProfileObjects]) -> Callable[[], ProfileObjects]:
 
 
 def is_known(objects: ProfileObjects) -> bool:
-    return not objects.doubt()
+    return objects.synced
 
 
 def put(server: FakeApiServer, name: str, **spec: Any) -> None:
@@ -116,10 +111,7 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     server.end_watches()
     wait_until(lambda: told.errors, "the end to be told")
     assert networks(objects) == {"a": ["n/one"]}
-    wait_until(
-        lambda: told.installed == [False, True] and objects.faulty() == 0,
-        "the definition, and the same profile",
-    )
+    wait_until(lambda: objects.faulty() == 0, "the definition, and the same profile")
     assert networks(objects) == {"a": ["n/one"]}
 
 

@@ -36,7 +36,7 @@ def command(config: Path | None, namespace: str | None, certificates: str, **giv
     """
     look: Callable[[], ClusterSettings] = ClusterSettings
     if config:  # its faults go to the log: addresses must not wait for them
-        look = configuration_file(config, at_first=ClusterSettings()).look
+        look = configuration_file(config, given=ClusterSettings()).look
     keeps = certificates == "self"
     settings = ControllerSettings(namespace=namespace or "", certificates=keeps, **given)
     run(settings, look, connect)

@@ -96,9 +96,7 @@ class ClaimTemplates(LeaderLoop):
         present = {name: each or self._profiles.get(name) for name, each in profiles.items()}
         self._profiles = {name: each for name, each in present.items() if each is not None}
         if not self.watches:  # a replica that never led asks for nothing
-            self.watches = (self._templates, self._pods)
-            for watch in self.watches:
-                watch.start()
+            self.watch(self._templates, self._pods)
         if not self._templates.installed and any(each.claims for each in self._profiles.values()):
             raise RequestFailed(CLAIMS_UNSERVED, 404, PERIOD_SECONDS)
         if not (self._templates.synced and self._pods.synced):

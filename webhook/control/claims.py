@@ -1,7 +1,6 @@
 """Follow ResourceClaims, from the first pod on whose address they tell."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -16,49 +15,29 @@ PodUser: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a pod."""
 
 
-class ClaimWatch:
+class ClaimWatch(Informer[Claim]):
     """Hold what drivers tell of claims; any thread may ask.
 
-    *on_change* gets each pod (namespace, name) whose claims changed, in the thread of the watch.
+    *on_pod* gets each pod (namespace, name) whose claims changed, in the thread of the watch.
     Nothing is kept of a claim without an address.
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        on_change: Callable[[Key], None],
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, connection: Connection, on_pod: Callable[[Key], None], monotonic: Callable[[], float]
     ) -> None:
-        self._on_change = on_change
+        super().__init__(
+            connection, RESOURCE_CLAIMS, _read, on_change=self._changed, monotonic=monotonic
+        )
+        self._on_pod = on_pod
         self._lock = threading.Lock()
         self._claims: dict[Key, Claim] = {}
         self._of_pod: dict[PodUser, set[Key]] = {}
-        self._is_needed = False
-        self._informer = Informer(
-            connection,
-            RESOURCE_CLAIMS,
-            _read,
-            on_change=self._changed,
-            monotonic=monotonic,
-        )
-
-    def need(self) -> None:
-        """Follow claims from now on."""
-        with self._lock:
-            if not self._is_needed:
-                self._is_needed = True
-                self._informer.start()
 
     def told(self, namespace: str, name: str, uid: str) -> str:
         """Return what a pod's claims tell, as `tell` writes it; empty where nothing yet."""
         with self._lock:
             keys = self._of_pod.get((namespace, name, uid), ())
             return tell([self._claims[key] for key in keys])
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._informer.stop()
 
     def _changed(self, key: Key, claim: Claim | None) -> None:
         """Put a claim in, or take it out, for each pod that it was or is reserved for."""
@@ -77,7 +56,7 @@ class ClaimWatch:
                     self._of_pod.setdefault((namespace, name, uid), set()).add(key)
                     pods.add((namespace, name))
         for pod in pods:
-            self._on_change(pod)
+            self._on_pod(pod)
 
 
 def _read(obj: Object) -> Claim | None:

@@ -33,13 +33,6 @@ STALE_SECONDS = 420.0
 SWEEP_SECONDS = 30.0
 
 
-class ProfileLabel(NamedTuple):
-    """Hold which *profile* a namespace names; *is_ending*: the namespace is being deleted."""
-
-    profile: str
-    is_ending: bool
-
-
 class SeenPod(NamedTuple):
     """Hold a member, and the *profile* that its own label names."""
 
@@ -90,10 +83,10 @@ class Controller(LeaderLoop):
             MEMBERS,
             _read_pod,
             on_change=lambda pod, _: self._changed(pod),
-            on_listed=self._publish_all,
+            on_listed=self.turn,
             monotonic=monotonic,
         )
-        self._claims = ClaimWatch(connection, self._changed, monotonic=monotonic)
+        self._claims = ClaimWatch(connection, self._changed, monotonic)
         self._publisher = Publisher(
             connection,
             self._queue,
@@ -122,7 +115,6 @@ class Controller(LeaderLoop):
         """End the threads."""
         self.has_ended = self._publisher.stop()
         self._inspector.stop()
-        self._claims.stop()
         super().stop()
 
     def lost(self) -> None:
@@ -131,15 +123,13 @@ class Controller(LeaderLoop):
 
     def turn(self) -> float:
         """Publish missing addresses: refused ones too, and those dropped while no replica led."""
-        self._publish_all()
+        self._publish(self._locked(self._jobs.units)())
         return SWEEP_SECONDS
 
     def checks(self) -> Mapping[str, str]:
         """Return for each watch why it cannot be trusted; an empty text if it can."""
-        return {
-            "namespaces": self._namespaces.doubt(STALE_SECONDS),
-            "pods": self._pods.doubt(STALE_SECONDS),
-        }
+        watches = (self._namespaces, self._pods)
+        return {each.resource.name: each.doubt(STALE_SECONDS) for each in watches}
 
     def profiles_named(self) -> Mapping[str, str] | None:
         """Return the profile that each labelled namespace names; None before all are known.
@@ -148,8 +138,7 @@ class Controller(LeaderLoop):
         """
         if not self._namespaces.synced:
             return None
-        labelled = self._namespaces.items.copy()
-        return {name: each.profile for (_, name), each in labelled.items() if not each.is_ending}
+        return {name: profile for (_, name), profile in self._namespaces.items.copy().items()}
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
@@ -175,11 +164,10 @@ class Controller(LeaderLoop):
 
     def _begin(self) -> None:
         self._on_label()
-        if len(self.watches) == 1 and not self._stopped.is_set():
-            self._pods.start()
-            self.watches = (self._namespaces, self._pods)
+        if self._pods not in self.watches:
+            self.watch(self._pods)
 
-    def _namespace_changed(self, namespace: Key, _: ProfileLabel | None) -> None:
+    def _namespace_changed(self, namespace: Key, _: str | None) -> None:
         if self._namespaces.synced:
             self._on_label()
         # the watch of pods may have been ahead of that of namespaces, or the label came later
@@ -192,7 +180,8 @@ class Controller(LeaderLoop):
             seen = self._pods.items.get(pod)
             member = seen.member if seen is not None and self._counts(pod, seen) else None
             if member is not None and member.has_claims:
-                self._claims.need()
+                if self._claims not in self.watches:
+                    self.watch(self._claims)
                 told = self._claims.told(member.namespace, member.name, member.uid)
                 member = beside_claims(member, told)
             units = self._jobs.update(pod, member)
@@ -206,11 +195,6 @@ class Controller(LeaderLoop):
             return False
         is_labelled = ("", pod[0]) in self._namespaces.items
         return is_labelled or (self._pod_opt_in and seen.profile is not None)
-
-    def _publish_all(self) -> int:
-        units = self._locked(self._jobs.units)()
-        self._publish(units)
-        return len(units)
 
     def _publish(self, units: list[Unit]) -> None:
         """Queue the pods, but not before all are listed once: rank 0 is the newest of them."""
@@ -229,9 +213,8 @@ def _read_pod(pod: Object) -> SeenPod | None:
     return member and SeenPod(member, labels.get(names.PROFILE))
 
 
-def _read_namespace(namespace: Object) -> ProfileLabel | None:
+def _read_namespace(namespace: Object) -> str | None:
+    """Return the profile that a namespace names, None for one that is being deleted."""
     metadata = namespace["metadata"]
-    profile = (metadata.get("labels") or {}).get(names.PROFILE)
-    if profile is None:
-        return None
-    return ProfileLabel(profile, bool(metadata.get("deletionTimestamp")))
+    label: str | None = (metadata.get("labels") or {}).get(names.PROFILE)
+    return None if metadata.get("deletionTimestamp") else label

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections import Counter, OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -47,37 +47,6 @@ class _Event(NamedTuple):
         return f"{self.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"
 
 
-class EventLimits:
-    """Admit a bounded number of Events in REPEAT_SECONDS. Not safe to share between threads."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._admitted: OrderedDict[tuple[PodRef, str], float] = OrderedDict()
-        self._of_namespace: Counter[str] = Counter()
-
-    def admit(self, pod: PodRef, reason: str) -> bool:
-        """Tell whether an Event may be sent now: none like it was lately, nor too many others."""
-        self._forget_old()
-        is_known = (pod, reason) in self._admitted
-        has_room = self._of_namespace[pod.namespace] < MOST_OF_NAMESPACE
-        if is_known or not has_room or len(self._admitted) >= MOST:
-            return False
-        self._admitted[pod, reason] = self._monotonic()
-        self._of_namespace[pod.namespace] += 1
-        return True
-
-    def forget(self, pod: PodRef, reason: str) -> None:
-        """Admit it the next time: it was not sent."""
-        if self._admitted.pop((pod, reason), None) is not None:
-            self._of_namespace[pod.namespace] -= 1
-
-    def _forget_old(self) -> None:
-        old = self._monotonic() - REPEAT_SECONDS
-        while self._admitted and next(iter(self._admitted.values())) <= old:
-            self.forget(*next(iter(self._admitted)))
-        self._of_namespace = +self._of_namespace  # without those that have none
-
-
 class EventRecorder(LeaderLoop):
     """Send Warning Events about pods, one at a time, in a thread of its own, while *may_write*.
 
@@ -97,9 +66,9 @@ class EventRecorder(LeaderLoop):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(may_write)
+        super().__init__(may_write, monotonic)
         self._connection, self._host, self._now = connection, host, now
-        self._limits = EventLimits(monotonic)
+        self._admitted: dict[tuple[PodRef, str], float] = {}  # the oldest first
         self._waiting: deque[_Event] = deque()
         self._lock = threading.Lock()
 
@@ -110,9 +79,21 @@ class EventRecorder(LeaderLoop):
     def record(self, pod: PodRef, reason: str, message: str) -> None:
         """Queue an Event about the pod; any thread may call this, and is never held up."""
         with self._lock:
-            if len(self._waiting) < MOST and self._limits.admit(pod, reason):
+            if len(self._waiting) < MOST and self._admit(pod, reason):
                 self._waiting.append(_Event(pod, reason, message))
         self.wake()
+
+    def _admit(self, pod: PodRef, reason: str) -> bool:
+        """Tell whether an Event may be sent now: none like it was lately, nor too many others."""
+        now = self._monotonic()
+        while self._admitted and next(iter(self._admitted.values())) <= now - REPEAT_SECONDS:
+            del self._admitted[next(iter(self._admitted))]
+        of_namespace = sum(each.namespace == pod.namespace for each, _ in self._admitted)
+        is_full = of_namespace >= MOST_OF_NAMESPACE or len(self._admitted) >= MOST
+        if is_full or (pod, reason) in self._admitted:
+            return False
+        self._admitted[pod, reason] = now
+        return True
 
     def turn(self) -> float:
         """Send what waits."""
@@ -129,7 +110,7 @@ class EventRecorder(LeaderLoop):
             self._create_or_renew(event).expect(200, 201)
         except RequestFailed:
             with self._lock:
-                self._limits.forget(event.pod, event.reason)
+                self._admitted.pop((event.pod, event.reason), None)
             raise
 
     def _create_or_renew(self, event: _Event) -> Response:

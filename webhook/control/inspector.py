@@ -88,17 +88,17 @@ class Inspector(LeaderLoop):
         now = self._monotonic()
         self._rests_until = {name: end for name, end in self._rests_until.items() if now < end}
         self._collect(now)
+        by_job: dict[tuple[str, str], list[_Case]] = {}
+        for case in self._cases.values():
+            member = case.suspect.member
+            by_job.setdefault((member.namespace, member.job), []).append(case)
         jobs: dict[str, dict[str, list[_Case]]] = {}
         for case in sorted(
             self._cases.values(), key=lambda one: (not one.suspect.is_stuck, one.due)
         ):
-            member = case.suspect.member
-            if case.due <= now and member.namespace not in self._rests_until:
-                jobs.setdefault(member.namespace, {}).setdefault(member.job, [])
-        for case in self._cases.values():
-            member = case.suspect.member
-            if member.job in jobs.get(member.namespace, ()):
-                jobs[member.namespace][member.job].append(case)
+            namespace, job = case.suspect.member.namespace, case.suspect.member.job
+            if case.due <= now and namespace not in self._rests_until:
+                jobs.setdefault(namespace, {})[job] = by_job[namespace, job]
         for namespace, cases in jobs.items():
             if self._monotonic() - now < ROUND_SECONDS:
                 self._inspect(namespace, cases, now)

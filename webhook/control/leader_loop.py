@@ -66,6 +66,12 @@ class LeaderLoop(ABC):
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
 
+    def watch(self, *watches: Informer[Any]) -> None:
+        """Start some watches later than the rest; they end with it."""
+        self.watches += watches
+        for watch in watches if not self._stopped.is_set() else ():
+            watch.start()
+
     def wake(self, *_: object) -> None:
         """Take a turn soon, or look who leads; any thread may ask, and a watch for any change."""
         self._woken.set()

@@ -15,7 +15,7 @@ class ControllerMetrics(Metrics):
     """
 
     def __init__(self) -> None:
-        super().__init__("When the certificate ends, as this replica last saw it while it led.")
+        super().__init__()
         self._published = self.counter(
             "addresses_published",
             "Writes of addresses onto pods, by what became of them.",

@@ -45,9 +45,6 @@ UNSOUND_SECONDS = 30.0
 REST = 5.0
 """How many times as long as a turn took nothing is done after it."""
 REQUEST_SECONDS = 30.0
-PATIENCE = 3
-"""Failures in a row after which what the API server does not answer is unknown: its restart shall
-not change every status."""
 MOST_PAGES = 1000
 
 
@@ -72,16 +69,12 @@ class ProfileStatus(LeaderLoop):
         *,
         own_namespace: str = "",
         on_read: Callable[[Mapping[str, Profile | None]], None] = lambda _: None,
-        period_seconds: float = PERIOD_SECONDS,
-        unsound_seconds: float = UNSOUND_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(may_write, monotonic)
-        self.most_pause_seconds = period_seconds
         self._connection, self._namespaces, self._settings = connection, namespaces, settings
         self._own_namespace, self._never = own_namespace, (*NEVER_REACHED, own_namespace)
-        self._period, self._unsound = period_seconds, unsound_seconds
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._taken: set[ProfileClaim] = set()
@@ -119,7 +112,7 @@ class ProfileStatus(LeaderLoop):
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             writes.append(partial(self._write, obj, conditions, len(using)))
         self.do_each(writes)
-        return self._period if is_sound else self._unsound
+        return PERIOD_SECONDS if is_sound else UNSOUND_SECONDS
 
     def _look_at_networks(self, profiles: list[Profile]) -> NetworksSeen:
         """List the networks that a profile names; nothing is kept of the others."""
@@ -137,7 +130,7 @@ class ProfileStatus(LeaderLoop):
                 is_installed = True
                 found |= {(each.namespace, each.name): each for each in page.objects if each}
         except RequestFailed as error:
-            return NetworksSeen(None, self._unknown(error))
+            return NetworksSeen(None, _refusal(error))
         return NetworksSeen(found, is_installed=is_installed)
 
     def _look_at_claims(self, profiles: list[Profile]) -> ClaimsSeen:
@@ -157,7 +150,7 @@ class ProfileStatus(LeaderLoop):
                 if claim not in self._taken and (why := self._refusal(claim))
             }
         except RequestFailed as error:
-            return ClaimsSeen(problem=self._unknown(error))
+            return ClaimsSeen(problem=_refusal(error))
         self._taken = {claim for claim in claims if template_name(claim) not in refused}
         return ClaimsSeen(frozenset(found), refused)
 
@@ -167,15 +160,6 @@ class ProfileStatus(LeaderLoop):
         response = apply_template(self._connection, namespace, claim, dryRun="All")
         is_taken = response.expect(200, 201, 400, 422).status < 400
         return "" if is_taken else str(response.json().get("message"))
-
-    def _unknown(self, error: RequestFailed) -> str:
-        """Return why something is unknown.
-
-        Raise *error* where that may be over in seconds: what is written stays till then.
-        """
-        if not error.is_refusal and self.failures < PATIENCE:
-            raise error
-        return str(error)
 
     def _write(self, obj: ProfileObject, conditions: list[Condition], namespaces: int) -> None:
         """Write the status where it says something new. Raises RequestFailed."""
@@ -193,6 +177,13 @@ class ProfileStatus(LeaderLoop):
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"
         log.log(level, "FabricProfile %s: %s", obj.name, told)
+
+
+def _refusal(error: RequestFailed) -> str:
+    """Return why something may not be read; raise *error* for an outage, which changes nothing."""
+    if not error.is_refusal:
+        raise error
+    return str(error)
 
 
 def _name(obj: Object) -> str:

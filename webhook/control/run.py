@@ -117,10 +117,7 @@ async def _run(
         pod_opt_in=settings.pod_opt_in,
     )
     claim_templates = ClaimTemplates(
-        connection,
-        leader.may_write,
-        controller.profiles_named,
-        own_namespace=namespace,
+        connection, leader.may_write, controller.profiles_named, own_namespace=namespace
     )
     profile_status = ProfileStatus(
         connection,

@@ -25,8 +25,7 @@ from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.slips import choose_profile
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
-from webhook.core.workloads.marks import find_mark
-from webhook.core.workloads.nodes import stays_on_one_node
+from webhook.core.workloads.nodes import find_mark, stays_on_one_node
 from webhook.core.workloads.training_pod import Rendezvous
 
 STEP: Final = "profile"

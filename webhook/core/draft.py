@@ -48,16 +48,14 @@ class Draft:
         return node
 
     def set_key(self, path: Path, key: str, value: Any) -> bool:
-        """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
+        """Set *key* of the map at *path*, which is made; False where it already holds *value*."""
         node, fresh = self._own(path, dict)
         present = key in node
         if present and node[key] == value:
             return False
         self._count()
         node[key] = value
-        if not fresh:
-            self._record("replace" if present else "add", (*path, key), value)
-        self._adopt(value)
+        self._record("replace" if present else "add", (*path, key), value, fresh=fresh)
         return True
 
     def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
@@ -87,23 +85,18 @@ class Draft:
         self._count(len(added))
         node, fresh = self._own(path, list)
         node += added
-        end = "" if fresh else pointer((*path, "-"))
         for value in added:
-            if end:
-                self.operations.append({"op": "add", "path": end, "value": value})
-            self._adopt(value)
+            self._record("add", (*path, "-"), value, fresh=fresh)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
-        """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
+        """Insert *value* before *index* of the list at *path*, which is made where missing."""
         node, fresh = self._own(path, list)
         if index >= len(node):
             self.append(path, value)
             return
         self._count()
         node.insert(index, value)
-        if not fresh:
-            self._record("add", (*path, index), value)
-        self._adopt(value)
+        self._record("add", (*path, index), value, fresh=fresh)
 
     def replace(self, path: Path, index: int, value: Any) -> bool:
         """Replace item *index* of the list at *path*; False where it already equals *value*."""
@@ -113,9 +106,7 @@ class Draft:
         self._count()
         node, fresh = self._own(path, list)
         node[index] = value
-        if not fresh:
-            self._record("replace", (*path, index), value)
-        self._adopt(value)
+        self._record("replace", (*path, index), value, fresh=fresh)
         return True
 
     def remove(self, path: Path, index: int) -> None:
@@ -138,10 +129,10 @@ class Draft:
         if self.edits > bounds.OPERATIONS:
             raise TooManyEdits
 
-    def _record(self, op: str, path: Path, value: Any) -> None:
-        self.operations.append({"op": op, "path": pointer(path), "value": value})
-
-    def _adopt(self, value: Any) -> None:
+    def _record(self, op: str, path: Path, value: Any, *, fresh: bool) -> None:
+        """Keep an edit as an operation, unless it stands inside one; *value* is the draft's own."""
+        if not fresh:
+            self.operations.append({"op": op, "path": pointer(path), "value": value})
         if isinstance(value, (dict, list)):
             self._fresh[id(value)] = value
 
@@ -157,14 +148,13 @@ class Draft:
             child = node.get(key) if isinstance(node, dict) else node[key]
             if child is None:  # null, which the API takes for missing, is replaced
                 child = kind() if depth == len(path) else {}
-                if not fresh:
-                    self._record(
-                        "add" if isinstance(node, dict) else "replace", path[:depth], child
-                    )
-                node[key] = self._fresh[id(child)] = child
+                op = "add" if isinstance(node, dict) else "replace"
+                self._record(op, path[:depth], child, fresh=fresh)
+                node[key] = child
                 fresh = True
             elif not fresh:
-                # Known by identity, since an insert gives the items of a list other paths; held, so that no other object gets the id.
+                # Known by identity, since an insert gives the items of a list other paths; held,
+                # so that no other object gets the id.
                 if id(child) in self._fresh:
                     fresh = True
                 elif id(child) not in self._copied:
@@ -176,13 +166,5 @@ class Draft:
 
 @lru_cache(4096)
 def pointer(path: Path) -> str:
-    """Write a JSON Pointer: ``("metadata", "annotations", "a/b")`` becomes ``/metadata/annotations/a~1b``.
-
-    Source: RFC 6901.
-    """
-    return "".join(
-        [
-            "/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1"))
-            for key in path
-        ]
-    )
+    """Write a JSON Pointer, ``/metadata/annotations/a~1b``. Source: RFC 6901."""
+    return "".join(["/" + str(key).replace("~", "~0").replace("/", "~1") for key in path])

@@ -1,11 +1,11 @@
-"""Define the exceptions: each failure is raised where the fact is known and turned into an answer once, at an edge.
+"""Define the exceptions: each is raised where the fact is known, and answered at an edge.
 
 WebhookError
 ├── Denied            the pod can never work: answered 200, ``allowed: false``, code 422.
 ├── MalformedReview   the bytes are not an AdmissionReview v1 of a pod: answered 400.
-├── Unavailable       cannot know now (cache not synced, API server silent): answered 503 with Retry-After.
+├── Unavailable       cannot know now (cache not synced): answered 503 with Retry-After.
 ├── ProfilesError     the profiles file cannot be used; holds every problem with its line.
-└── InputError        a command's or dry run's input cannot be read: answered 400, or exit status 2.
+└── InputError        the input of a command cannot be read: answered 400, or exit status 2.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class WebhookError(Exception):
 
 
 class Denied(WebhookError):
-    """Refuse a pod that can never work; the message names object, field, what was found and what to do.
+    """Refuse a pod that can never work.
 
     *further*: other faults of the pod that were found beside this one.
     """
@@ -33,7 +33,7 @@ class Denied(WebhookError):
 
 
 def raise_first(faults: Sequence[Denied]) -> None:
-    """Raise the first of the faults of a pod, which carries the others; return where there is none."""
+    """Raise the first of the faults of a pod, which carries the others."""
     if faults:
         faults[0].further = tuple(faults[1:])
         raise faults[0]
@@ -52,7 +52,7 @@ class InputError(WebhookError):
 
 
 class Problem(NamedTuple):
-    """Name one fault of the profiles file: *path* as ``profiles.hostdev.networks[0].network``, *line* counted from 1."""
+    """Name one fault of a file: *path* as ``spec.networks[0].network``, *line* from 1."""
 
     path: str
     line: int

@@ -1,4 +1,4 @@
-"""Write the key of a job: the label value that all members of one process group share, and no other pod."""
+"""Write the key of a job: the label value that all members of one process group share."""
 
 import hashlib
 import re
@@ -10,9 +10,9 @@ _NAME_LENGTH: Final = 63 - 1 - _HASH_LENGTH
 
 
 def job_key(name: str, system: str, job_id: str, attempt: str, rank_zero: str) -> str:
-    """Return the key of a job, ``train-t4rcs9x6sv1m-3f9a01c2de``: readable name, then a hash of all that tells jobs apart.
+    """Return the key of a job, ``train-3f9a01c2de``: a name, and a hash of what tells jobs apart.
 
-    Shape: a label value of at most 63 characters. The format is an interface between versions: tests/core/test_job_key.py pins it.
+    Shape: a label value of at most 63 characters. The format is an interface between versions.
     """
     identity = "\0".join((system, job_id, attempt, rank_zero))
     digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:_HASH_LENGTH]

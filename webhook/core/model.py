@@ -25,7 +25,6 @@ class Reason(StrEnum):
     ADDED = "added"
     RAISED = "raised"
     ALREADY_THERE = "already-there"
-    NOT_ASKED = "not-asked"
     USER_VALUE = "user-value"
     DISAGREES = "disagrees"
     INVALID_POD = "invalid-pod"
@@ -75,7 +74,6 @@ class Reason(StrEnum):
     KEEPS_NAME = "keeps-name"
     STALE_MANIFEST = "stale-manifest"
 
-    NO_SIDECAR = "no-sidecar"
     ISTIO_INIT = "istio-init"
 
 

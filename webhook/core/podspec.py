@@ -1,4 +1,4 @@
-"""Read a pod: containers, variables, mounts, annotations; every reader takes missing and null as empty."""
+"""Read a pod: every reader takes what is missing, and null, as empty."""
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +25,11 @@ def _list(holder: str, key: str) -> Callable[[Object], list[Object]]:
     return lambda of: (of.get(holder) or _NOTHING).get(key) or []
 
 
+def _own_list(key: str) -> Callable[[Object], list[Object]]:
+    """Return a reader of a list."""
+    return lambda of: of.get(key) or []
+
+
 labels: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "labels")
 annotations: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "annotations")
 containers: Final = _list("spec", "containers")
@@ -32,13 +37,15 @@ init_containers: Final = _list("spec", "initContainers")
 volumes: Final = _list("spec", "volumes")
 
 # of a container
+env: Final = _own_list("env")
+mounts: Final = _own_list("volumeMounts")
 limits: Final = _map("resources", "limits")
 requests: Final = _map("resources", "requests")
 claims: Final = _list("resources", "claims")
 
 
 def own_name(pod: Object) -> str:
-    """Return the name by which peers know the pod: ``spec.hostname``, else ``metadata.name`` (empty with generateName)."""
+    """Return the name by which peers know the pod: its hostname, else its own."""
     hostname: str | None = (pod.get("spec") or _NOTHING).get("hostname")
     return hostname or (pod.get("metadata") or _NOTHING).get("name") or ""
 
@@ -50,7 +57,7 @@ def own_names(pod: Object) -> frozenset[str]:
 
 
 def display_name(pod: Object) -> str:
-    """Return a name for messages and logs: the pod's name, else ``generateName`` with a star, ``train-*``; cut where long."""
+    """Return a name for messages: the pod's, else ``generateName`` with a star; cut where long."""
     metadata = pod.get("metadata") or _NOTHING
     name: str = metadata.get("name") or ""
     generate: str = metadata.get("generateName") or ""
@@ -58,7 +65,7 @@ def display_name(pod: Object) -> str:
 
 
 def controller(pod: Object) -> Mapping[str, Any]:
-    """Return the ownerReference with ``controller: true``, else an empty map; the first is not always it."""
+    """Return the ownerReference with ``controller: true``, else an empty map."""
     for owner in (pod.get("metadata") or _NOTHING).get("ownerReferences") or ():
         if owner.get("controller"):
             return owner  # type: ignore[no-any-return]  # JSON boundary
@@ -71,12 +78,12 @@ def every_container(pod: Object) -> list[Object]:
 
 
 def is_sidecar(init_container: Object) -> bool:
-    """Tell whether an init container is restartable (``restartPolicy: Always``) and so runs beside the app containers."""
+    """Tell whether an init container runs beside the app containers."""
     return init_container.get("restartPolicy") == "Always"
 
 
 def running_containers(pod: Object) -> Iterator[Object]:
-    """Yield the containers whose devices count together: app containers and restartable init containers.
+    """Yield the containers whose devices count together: app containers and sidecars.
 
     Source: kubernetes pkg/kubelet/apis/podresources/server_v1.go.
     """
@@ -84,13 +91,8 @@ def running_containers(pod: Object) -> Iterator[Object]:
     yield from filter(is_sidecar, init_containers(pod))
 
 
-def env(container: Object) -> list[Object]:
-    """Return ``env``."""
-    return container.get("env") or []
-
-
 def env_value(container: Object, name: str) -> str | None:
-    """Return the literal value that counts for variable *name* (the last entry wins); None where absent or by valueFrom."""
+    """Return the literal of the last entry *name*; None where it is absent or by valueFrom."""
     for entry in reversed(env(container)):
         if entry.get("name") == name:
             return literal(entry)
@@ -116,7 +118,7 @@ def is_published(entry: Object) -> bool:
 
 
 def takes_rank_zero(entry: Object) -> bool:
-    """Tell whether what fabric-injector publishes there is rank 0's address, not something of the pod's own."""
+    """Tell whether what fabric-injector publishes there is rank 0's address."""
     return field_path(entry) in _RANK_ZERO
 
 
@@ -150,11 +152,6 @@ def mentions(container: Object, *options: str) -> bool:
     return False
 
 
-def mounts(container: Object) -> list[Object]:
-    """Return ``volumeMounts``."""
-    return container.get("volumeMounts") or []
-
-
 def device_paths(container: Object) -> list[str]:
     """Return the paths of ``volumeDevices``, at which Kubernetes takes no mount."""
     return [device["devicePath"] for device in container.get("volumeDevices") or ()]
@@ -173,14 +170,15 @@ def volume_named(pod: Object, name: str) -> Object | None:
 
 
 def names_twice(pod: Object) -> str:
-    """Say which name two volumes or two containers have; empty where none: what is found by name would be now this one, now that.
+    """Say which name two volumes or two containers have; empty where none.
 
-    Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
+    Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers.
     """
     for kind, found in (("volumes", volumes(pod)), ("containers", every_container(pod))):
         given = [name for each in found if (name := each.get("name"))]
         if len(set(given)) < len(given):
-            return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"
+            twice = next(name for name in given if given.count(name) > 1)
+            return f"two {kind} are named {twice[:_LONGEST_NAME]!r}"
     return ""
 
 
@@ -196,21 +194,20 @@ def is_ending(pod: Object) -> bool:
 
 
 def of_context(context: Object, pod_context: Object, field: str) -> Any:
-    """Return a field of a container's securityContext, else of its pod's; None where neither says it."""
+    """Return a field of a container's securityContext, else of its pod's."""
     own = context.get(field)
     return pod_context.get(field) if own is None else own
 
 
 def is_windows(pod: Object) -> bool:
-    """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
+    """Tell whether the pod says that it runs on Windows."""
     return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")
 
 
 def is_compute_domain_channel(claim: Object) -> bool:
-    """Tell whether an entry of ``spec.resourceClaims`` is the channel of a ComputeDomain, by which GPUs reach each other's memory.
+    """Tell whether a claim is the channel of a ComputeDomain, by which GPUs share memory.
 
-    A pod shows nothing of a claim but names, and these are what NVIDIA's documentation and public manifests write. Source:
-    NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
+    A pod shows nothing of a claim but names. Source: NVIDIA/k8s-dra-driver-gpu, ComputeDomain.
     """
     named = f"{claim.get('name')} {claim.get('resourceClaimTemplateName')}"
     return "compute-domain" in named or "imex" in named

@@ -2,11 +2,11 @@
 
 _WARNING_LENGTH = 400
 LONGEST_TEXT = 4_000
-"""Most characters of a line that a command prints: what a tenant may write into an annotation has 250,000."""
+"""Most characters of a line that a command prints: an annotation may hold 250,000."""
 
 
 def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:
-    """Return *text* without control characters, which the API server drops warnings for, and no longer than *limit*."""
+    """Return *text* without control characters, for which the API server drops warnings, cut."""
     if limit is not None and len(text) > limit:  # first, so that what is left out is not looked at
         text = text[: limit - 1] + "…"
     if not text.isprintable():

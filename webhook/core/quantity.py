@@ -24,8 +24,8 @@ _LENGTH_MAX = 256
 def parse_quantity(value: str | int | float) -> Fraction:
     """Read a quantity: ``"1.5Gi"`` becomes 1610612736.
 
-    Finer than ``1n`` is rounded away from zero; above 2**63-1 a binary suffix is capped there, as the API server does. An exponent
-    beyond 100 counts as 100. A quantity has a digit; the API server also takes ``"-"`` and ``"m"``, for zero, and hands on ``"0"``.
+    Finer than ``1n`` is rounded away from zero; above 2**63-1 a binary suffix is capped there, as
+    the API server does. An exponent beyond 100 counts as 100. A quantity has a digit.
     Raises ValueError, with the value in its message.
     Source: k8s.io/apimachinery pkg/api/resource/quantity.go, ParseQuantity.
     """
@@ -41,7 +41,7 @@ def parse_quantity(value: str | int | float) -> Fraction:
 
 
 def stored_quantity(value: object) -> Fraction:
-    """Read a quantity of an object that an API server has stored; zero for one that is missing, or none after all."""
+    """Read a quantity of an object that an API server has stored; zero for one that is none."""
     try:
         return parse_quantity(value) if isinstance(value, str | int | float) else Fraction(0)
     except ValueError:
@@ -49,7 +49,7 @@ def stored_quantity(value: object) -> Fraction:
 
 
 def format_quantity(value: Fraction) -> str:
-    """Write a quantity: ``"8"``, or with the suffix of its precision, ``"1500m"``; finer than ``1n`` is rounded up."""
+    """Write a quantity, ``"8"`` or ``"1500m"``; finer than ``1n`` is rounded up."""
     if value.denominator == 1:
         return str(value.numerator)
     for suffix in "mu":
@@ -80,6 +80,5 @@ def _parse_text(value: str) -> Fraction:
 
 def _not_a_quantity(value: str) -> ValueError:
     shown = value if len(value) <= 40 else value[:40] + "..."
-    return ValueError(
-        f"{shown!a} is not a quantity; write a number with an optional suffix, such as 1, 500m or 16Gi"
-    )
+    advice = "write a number with an optional suffix, such as 1, 500m or 16Gi"
+    return ValueError(f"{shown!a} is not a quantity; {advice}")

@@ -1,4 +1,4 @@
-"""Answer an AdmissionReview: bytes in, decision, bytes out. The only place where answers are built."""
+"""Answer an AdmissionReview: bytes in, decision, bytes out. Answers are built only here."""
 
 import re
 from dataclasses import dataclass, replace
@@ -54,9 +54,10 @@ learn(_Review)
 class Verdict:
     """Hold the answer about one pod, for admission and dry run alike.
 
-    *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
+    *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial.
+    *operations* lead from the input to *pod*.
     *job* and *role* (``master`` or ``worker``) are empty where the pod's rendezvous is not moved.
-    *observed*: the namespace only observes, so that nothing is changed or denied; *would_be*: the pod as it would be otherwise.
+    *observed*: the namespace only observes; *would_be*: the pod as it would be otherwise.
     """
 
     allowed: bool
@@ -109,7 +110,7 @@ def decide(
     space = _look_up(pod, namespace, world, profile)
     verdict = _judge(pod, space, profiles, world, profile)
     for _ in range(_MOST_PASSES):
-        # What was taken away may have hidden something: a copy's second MASTER_ADDR, a mark by which it was known to train.
+        # What was taken away may have hidden something, as a copy's second MASTER_ADDR.
         if not verdict.operations or all(
             each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions
         ):
@@ -194,7 +195,7 @@ def _too_large(pod: Object, found: str, most: int) -> Denied:
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
-    """Answer an AdmissionReview v1; one of more than ``bounds.REVIEW_BYTES`` is denied unread, whatever it is about.
+    """Answer an AdmissionReview v1; one of more than ``bounds.REVIEW_BYTES`` is denied unread.
 
     Raises MalformedReview for other bytes, Unavailable where the answer cannot be known now.
     """

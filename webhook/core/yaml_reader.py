@@ -26,7 +26,7 @@ _MOST_WARNINGS = 20
 _MOST_DIGITS = 80
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What YAML does not allow: no reader of it finds another, so that each of its errors has a mark."""
+"""What YAML does not allow: its reader finds no other, so that each error has a mark."""
 _BASIC = "[\x7f-\uffff]"
 """All characters but ASCII that an escape of four digits stands for."""
 _CONSTANTS: dict[str, bool | None] = {

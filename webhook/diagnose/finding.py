@@ -198,13 +198,13 @@ def grouped(findings: Iterable[Finding]) -> list[Finding]:
     alike: dict[Finding, list[str]] = {}
     for finding in findings:
         alike.setdefault(replace(finding, subject=""), []).append(finding.subject)
-    return [replace(one, subject=_joined(subjects)) for one, subjects in alike.items()]
-
-
-def _joined(subjects: list[str]) -> str:
-    if len(subjects) == 1:
-        return subjects[0]
-    return f"each of {len(subjects):,} ({listed(subjects)})"
+    return [
+        replace(
+            one,
+            subject=of[0] if len(of) == 1 else f"each of {len(of):,} ({listed(of)})",
+        )
+        for one, of in alike.items()
+    ]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:

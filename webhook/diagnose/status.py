@@ -97,8 +97,7 @@ def _is_shown(job: Job, labels: Mapping[str, Mapping[str, str]] | None) -> bool:
 
 def _shows_training(pod: Object) -> bool:
     """Tell a pod that trains, or looks as if it did and did not opt out."""
-    found = recognise(pod)
-    is_out = podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
+    found, is_out = recognise(pod), podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
     if isinstance(found, TrainingPod):
         return True
     return not is_out and bool(looks_like_training(pod, found))

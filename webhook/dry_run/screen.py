@@ -49,14 +49,14 @@ def screen(
 
     *profiles*: all names, for the advice where a namespace has no label.
     """
-    summaries = {(each.namespace, each.source): each for each in run.workloads}
-    workloads = group(run.pods)
+    workloads, found = group(run.pods), run.workloads
+    summaries = {(each.namespace, each.source): each for each in found}
     for key, pods in workloads.items():
         yield from _verdict(key[1] or pods[0].source, pods, summaries.get(key))
     for part in run.ignored:
         yield _line(f"{part.source}: {part.message}", "red" if part.broken else "dim")
     of_pods = [text for pod in run.pods if not pod.observed for text in pod.warnings]
-    of_workloads = [text for workload in run.workloads for text in workload.warnings]
+    of_workloads = [text for each in found for text in each.warnings]
     for warning in dict.fromkeys([*of_pods, *of_workloads]):
         yield _line(f"warning: {warning}", "yellow")
     for kind in [kind for pods in workloads.values() for kind in kinds(pods) if kind.gets]:

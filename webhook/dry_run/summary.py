@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
@@ -65,13 +65,8 @@ class Summary:
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
-        return {
-            **{key: getattr(self, key) for key in ("source", "namespace", "roles")},
-            "pods": sum(self.roles.values()),
-            **{key: getattr(self, key) for key in ("agents", "meets", "trains", "problem")},
-            "summary": self.text,
-            "warnings": list(self.warnings),
-        }
+        own = {**asdict(self), "warnings": list(self.warnings)}
+        return {**own, "pods": sum(self.roles.values()), "summary": self.text}
 
 
 def _on(**places: str) -> str:

@@ -28,10 +28,6 @@ class Numbers:
         with self._lock:
             self._numbers[labels] = self._numbers.get(labels, 0.0) + number
 
-    def set(self, number: float, *labels: str) -> None:
-        """Show *number* from now on."""
-        self._numbers[labels] = number
-
     def ask(self, function: Callable[[], float], *labels: str) -> None:
         """Call *function* at each scrape."""
         self._functions[labels] = function
@@ -79,16 +75,14 @@ M = TypeVar("M", Numbers, Histogram)
 
 
 class Metrics:
-    """Register metrics; the name of each gets ``fabric_injector_`` in front.
+    """Register metrics; the name of each gets ``fabric_injector_`` in front."""
 
-    *certificate_help* explains the certificate's end.
-    """
-
-    def __init__(self, certificate_help: str) -> None:
+    def __init__(self) -> None:
         self.registered: list[Numbers | Histogram] = []
-        self.gauge("build_info", "Always 1.", "version").set(1, __version__)
+        self.gauge("build_info", "Always 1.", "version").add(__version__)
         ends = "certificate_not_after_timestamp_seconds"
-        self._not_after = self.gauge(ends, certificate_help, "kind")
+        told = "When the certificate ends, as this replica last saw it."
+        self._not_after = self.gauge(ends, told, "kind")
 
     def counter(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a counter, whose name gets ``_total`` behind."""
@@ -108,7 +102,7 @@ class Metrics:
 
     def certificate_ends(self, kind: str, not_after: datetime) -> None:
         """Record when a certificate ends: ``authority`` or ``serving``."""
-        self._not_after.set(not_after.timestamp(), kind)
+        self._not_after.ask(not_after.timestamp, kind)
 
     def written(self) -> bytes:
         """Return what a scrape gets."""

@@ -17,12 +17,7 @@ from urllib.parse import unquote, urlencode
 import orjson
 import urllib3
 from urllib3.connection import HTTPConnection
-from urllib3.exceptions import (
-    HTTPError,
-    InsecureRequestWarning,
-    NewConnectionError,
-    ProtocolError,
-)
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, NewConnectionError, ProtocolError
 
 from webhook import __version__
 from webhook.core.errors import InputError, Unavailable

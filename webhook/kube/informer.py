@@ -30,10 +30,8 @@ NOT_INSTALLED_SECONDS = 3.0
 """How long after one look the next one is for a resource that is not there."""
 MOST_RETRY_AFTER_SECONDS = 60.0
 LEAST_BACKOFF_SECONDS = 0.5
-MOST_BACKOFF_SECONDS = 30.0
-MOST_BROKEN = 3
-"""Most failures that count for the pause while the server does not answer: after a short restart of
-its nobody waits 30 s."""
+MOST_BACKOFF_SECONDS = 5.0
+"""Longest pause after failures: once the API server is back, nobody waits for long."""
 HEALTHY_SECONDS = 30.0
 """How long a watch must have lasted for the pauses to be short again."""
 STOP_SECONDS = 1.0
@@ -62,7 +60,6 @@ class Informer(Generic[T]):
         monotonic: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
         pause: Callable[[float], object] | None = None,
-        silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
         self.resource = resource
         self.items: dict[Key, T] = {}
@@ -77,7 +74,6 @@ class Informer(Generic[T]):
         self._on_listed = on_listed
         self._monotonic = monotonic
         self._uniform = uniform
-        self._silence_seconds = silence_seconds
         self._stopped = threading.Event()
         self._pause = pause or self._stopped.wait
         self._thread = threading.Thread(target=self.run, name=f"watch-{resource.name}", daemon=True)
@@ -123,8 +119,6 @@ class Informer(Generic[T]):
             is_absent = problem is not None and self._is_absent(problem)
             is_healthy = self._monotonic() - began >= HEALTHY_SECONDS
             failures = 0 if is_healthy or is_absent else failures + 1
-            if problem and not problem.status:
-                failures = min(failures, MOST_BROKEN)
             self._report(str(problem or ""))
             if problem or not is_healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
@@ -158,7 +152,7 @@ class Informer(Generic[T]):
             self.resource.path,
             query=query,
             headers=self.resource.headers("PartialObjectMetadata"),
-            read_timeout=seconds + self._silence_seconds,
+            read_timeout=seconds + SILENCE_SECONDS,
         ) as stream:
             self._stream = stream
             self._contact()

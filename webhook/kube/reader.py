@@ -17,13 +17,7 @@ import msgspec
 
 from webhook.core.model import Object
 from webhook.kube.catalogue import CLAIMS, CLAIMS_V1
-from webhook.kube.connection import (
-    MOST_BYTES,
-    AnswerTooLong,
-    Connection,
-    RequestFailed,
-    Response,
-)
+from webhook.kube.connection import MOST_BYTES, AnswerTooLong, Connection, RequestFailed, Response
 from webhook.kube.decoding import ListMetadata, decode_item, decode_list, in_words
 from webhook.kube.resource import Key, Misfit, Resource
 

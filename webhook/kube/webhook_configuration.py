@@ -3,6 +3,8 @@
 import base64
 import binascii
 from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from webhook.core.model import Object
 
@@ -17,7 +19,7 @@ KEEPERS = {
 
 @dataclass(frozen=True, slots=True)
 class WebhookEntry:
-    """Hold one webhook: *host* as its certificate must name it, empty where it calls a URL."""
+    """Hold one webhook: *host* as its certificate must name it, empty where it calls nobody."""
 
     name: str
     host: str
@@ -53,8 +55,10 @@ def service_host(service: str, namespace: str) -> str:
 
 def _entry(webhook: Object) -> WebhookEntry:
     client = webhook.get("clientConfig") or {}
-    service = client.get("service")
-    host = service_host(service.get("name", ""), service.get("namespace", "")) if service else ""
+    if service := client.get("service"):
+        host = service_host(service.get("name", ""), service.get("namespace", ""))
+    else:
+        host = _host(str(client.get("url") or ""))
     return WebhookEntry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
 
 
@@ -64,3 +68,15 @@ def decode(text: object) -> bytes:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):
         return b""
+
+
+def _host(url: str) -> str:
+    """Return the DNS name or the IP address of a URL, empty where no certificate can name it."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host if host.isascii() else ""

@@ -16,7 +16,7 @@ class WebhookMetrics(Metrics):
     """
 
     def __init__(self) -> None:
-        super().__init__("When the certificate ends.")
+        super().__init__()
         self._requests = self.counter(
             "admission_requests",
             "Admission requests answered, by what was decided and why.",

@@ -52,11 +52,13 @@ def follow_configuration(path: Path, active: ActiveProfiles) -> FollowedFile[Clu
 def configuration_file(
     path: Path,
     *,
-    absent: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
-    at_first: ClusterSettings | None = None,
+    given: ClusterSettings | None = None,
     on_read: Callable[[ClusterSettings], None] = lambda _: None,
 ) -> FollowedFile[ClusterSettings]:
-    """Make what reads the configuration file, as FollowedFile does."""
+    """Make what reads the configuration file; *given* holds until it does, and where it is absent.
+
+    Without it the file is read here, and an absent one means the defaults.
+    """
 
     def read(settings: ClusterSettings) -> None:
         on_read(settings)
@@ -68,7 +70,7 @@ def configuration_file(
         path,
         parse=parse_configuration,
         title="configuration file",
-        absent=absent,
-        at_first=at_first,
+        absent=given or ClusterSettings(),
+        at_first=given,
         on_read=read,
     )

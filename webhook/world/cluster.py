@@ -75,23 +75,16 @@ class Cluster(View):
         """Begin to watch; `checks` says when all is known."""
         for informer in self._informers:
             informer.start()
-        if self._profile_objects:
-            self._profile_objects.start()
 
     def stop(self) -> None:
         """End the watches; what they brought is still served."""
-        if self._profile_objects:
-            self._profile_objects.stop()
         for informer in self._informers:
             informer.stop()
         self._connection.close()
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty for nothing."""
-        doubts = {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
-        if self._profile_objects:
-            doubts["profiles"] = self._profile_objects.doubt()
-        return doubts
+        return {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for a MutatingWebhookConfiguration; None where there is none. Raises Unavailable."""
@@ -111,7 +104,7 @@ class Cluster(View):
     def follow_profiles(self, active: ActiveProfiles) -> ProfileObjects:
         """Put the FabricProfiles into *active* too, once started."""
         found = ProfileObjects(self._connection, active, self.names_profile)
-        self._profile_objects = found
+        self._profile_objects, self._informers = found, (*self._informers, found)
         return found
 
     def _has_profile(self, name: str) -> bool:
@@ -124,7 +117,7 @@ class Cluster(View):
     def _has_profile_cached(self, name: str) -> bool:
         if self._profile_objects is None:
             return False
-        found = self._profile_objects.objects.get(("", name))
+        found = self._profile_objects.items.get(("", name))
         if found is None:
             raise NotCached
         return found.content.profile is not None

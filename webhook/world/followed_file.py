@@ -5,7 +5,6 @@ file events. So the content itself is read and compared.
 """
 
 import logging
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -15,8 +14,6 @@ from webhook.core.errors import InputError, ProfilesError, WebhookError
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-_SETTLE_SECONDS = 0.1
 
 
 class FollowedFile(Generic[T]):
@@ -62,15 +59,9 @@ class FollowedFile(Generic[T]):
         What failed for another reason than its content is tried again.
         """
         content = self._content()
-        has_changed = content != self._judged and self._has_settled(content)
-        if has_changed or isinstance(self._error, InputError):
+        if content != self._judged or isinstance(self._error, InputError):
             self._judge(content)
         return self._value
-
-    def _has_settled(self, content: bytes | str) -> bool:
-        """Tell whether the file is written whole: a rewrite in place shows half for a moment."""
-        time.sleep(_SETTLE_SECONDS)
-        return self._content() == content
 
     def _judge(self, content: bytes | str) -> None:
         self._judged, before = content, self._error

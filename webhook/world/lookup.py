@@ -133,18 +133,13 @@ class Lookup(Generic[T]):
         except Unavailable as error:
             problem = str(error)
         seconds = FAILED_SECONDS if problem else ABSENT_SECONDS if value is None else FOUND_SECONDS
-        now = self._monotonic()
-        answer = _Answer(value, problem, asked, now + seconds)
+        answer = _Answer(value, problem, asked, self._monotonic() + seconds)
         with self._changed:
             if self._held.get(key) is before:  # else the watch has brought something newer
-                self._keep(key, answer, now)
+                if len(self._answers) >= MOST_ANSWERS:
+                    self._answers.clear()
+                self._answers[key] = answer
         return answer
-
-    def _keep(self, key: Key, answer: _Answer[T], now: float) -> None:
-        if len(self._answers) >= MOST_ANSWERS:
-            self._answers = {kept: old for kept, old in self._answers.items() if old.expires > now}
-        if len(self._answers) < MOST_ANSWERS:
-            self._answers[key] = answer
 
 
 def _value(answer: _Answer[T]) -> T | None:

@@ -4,46 +4,38 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 
 from webhook.core.profiles import Profile, ProfileObject, read_object
-from webhook.core.profiles.objects import DEFINITION, PROFILE_KIND
+from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.resource import Key
 from webhook.world.active_profiles import ActiveProfiles
 
-_TITLE = f"CustomResourceDefinition {DEFINITION}"
-
 log = logging.getLogger(__name__)
 
 
-class ProfileObjects:
+class ProfileObjects(Informer[ProfileObject]):
     """Hold the profiles that the objects describe; once started, follow their changes.
 
     An object is read as the watch brings it. *is_in_use* tells whether a namespace names a profile:
     one that is deleted all the same serves on until restart. Each new set of profiles is put into
     *active*. Why an object is not in use as it stands is logged once; its last good content stays.
-    ``objects``: what is known of each object, by key.
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        active: ActiveProfiles,
-        is_in_use: Callable[[str], bool],
+        self, connection: Connection, active: ActiveProfiles, is_in_use: Callable[[str], bool]
     ) -> None:
         self._active, self._is_in_use = active, is_in_use
         self._good: dict[str, Profile] = {}
         self._problems: tuple[str, ...] = ()
         self._profiles: Mapping[str, Profile] | None = None
-        self._installed = True
-        self._informer = Informer(
+        super().__init__(
             connection,
             FABRIC_PROFILES,
             read_object,
             on_change=self._changed,
-            on_listed=self._listed,
+            on_listed=self._publish,
         )
-        self.objects = self._informer.items
 
     def current(self) -> Mapping[str, Profile]:
         """Return the last good profiles by name."""
@@ -53,56 +45,35 @@ class ProfileObjects:
         """Count the objects that are not in use as they stand."""
         return len(self._problems)
 
-    def doubt(self) -> str:
-        """Say what keeps the profiles from being known; none at all is an answer too."""
-        return self._informer.doubt(float("inf"))
-
-    def start(self) -> None:
-        """Begin to follow the objects."""
-        self._informer.start()
-
-    def stop(self) -> None:
-        """Stop following; what they said last stays."""
-        self._informer.stop()
-
     def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         name = key[1]
         if obj is not None and obj.content.profile is not None:
             self._good[name] = obj.content.profile
-        elif obj is None and self._informer.installed and not self._is_in_use(name):
+        elif obj is None and self.installed and not self._is_in_use(name):
             self._good.pop(name, None)  # without its definition nobody has deleted it
-        if self._informer.synced:
+        if self.synced:
             self._publish()
 
-    def _listed(self) -> None:
-        if self._installed is not self._informer.installed:
-            self._installed = self._informer.installed
-            if self._installed:
-                log.info("%s is installed: profiles are followed", _TITLE)
-            else:
-                log.warning("%s is not installed: there are no profiles until it is", _TITLE)
-        self._publish()
-
     def _publish(self) -> None:
-        found = dict(sorted(self._good.items()))
-        if self._profiles is None or _revisions(found) != _revisions(self._profiles):
-            self._profiles = found
-            self._active.put(profiles=found)
         before, self._problems = self._problems, tuple(self._judge())
         for problem in self._problems:
             if problem not in before:
                 log.error("profiles not reloaded: %s", problem)
+        found = dict(sorted(self._good.items()))
+        if self._profiles is None or _revisions(found) != _revisions(self._profiles):
+            self._profiles = found
+            self._active.put(profiles=found)
 
     def _judge(self) -> Iterator[str]:
         """Say of each object why it is not in use as it stands."""
-        for (_, name), obj in self.objects.items():
+        for (_, name), obj in self.items.items():
             if obj.content.profile is None:
                 last = "its last good content stays" if name in self._good else "it is not in use"
                 yield f"{PROFILE_KIND} {name}: {obj.content.problem}; {last}"
         deleted = "was deleted, though namespaces name it"
-        why = deleted if self._installed else "is gone with its definition"
+        why = deleted if self.installed else "is gone with its definition"
         for name in self._good:
-            if ("", name) not in self.objects:
+            if ("", name) not in self.items:
                 yield f"{PROFILE_KIND} {name}: {why}; it serves on until restart: create it again"
 
 

@@ -1,4 +1,4 @@
-"""Every source: what a pod gets by it, that a second pass changes nothing, and that one that is not known is told and not guessed."""
+"""Every source: what a pod gets by it; one that is not known is told and not guessed."""
 
 from typing import get_args, get_type_hints
 
@@ -26,7 +26,11 @@ KNOWN = profiles(
 multus: {{networks: [{{network: default/rdma-net}}]}}
 unattached: {{container: {{env: [{{name: NCCL_DEBUG, value: INFO}}]}}}}
 gke:
-  pod: {{metadata: {{annotations: {{networking.gke.io/interfaces: '{INTERFACES}', networking.gke.io/default-interface: eth0}}}}}}
+  pod:
+    metadata:
+      annotations:
+        networking.gke.io/interfaces: '{INTERFACES}'
+        networking.gke.io/default-interface: eth0
   container: {{resources: {{limits: {{networking.gke.io.networks/rdma-0: 1}}}}}}
   rendezvous: {{addressSource: gke}}
 nowhere:
@@ -56,7 +60,7 @@ def test_a_profile_names_the_sources_that_there_are() -> None:
 
 
 def member(who: str, profile: str = "gke", **annotations: str) -> Member:
-    """Give what the controller reads of an injected pod, with *annotations* that others have written since."""
+    """Give what the controller reads of an injected pod, with *annotations* of others."""
     pod = verdict_of(profile, who).pod
     pod["metadata"] |= {
         "namespace": "train",
@@ -99,7 +103,7 @@ def test_a_fault_of_pod_ips_is_told_without_a_word_of_multus() -> None:
     complaint = about_status(member("bert-master-0", **{names.GKE_POD_IPS: "{}"}))
     assert complaint is not None
     assert complaint.message.startswith(
-        "annotation networking.gke.io/pod-ips: rdma-0@eth1: is not a list of addresses (the JSON text is not a list); "
+        "annotation networking.gke.io/pod-ips: rdma-0@eth1: is not a list of addresses "
     )
     assert "Multus" not in complaint.message
 

@@ -1,16 +1,14 @@
 """The status of a FabricProfile: what its conditions rest on, and when it is written again."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import convert
 
 from tests import ROOT
-from tests.profiles import profiles
-from tests.tables import table
+from tests.tables import read, table
 from tests.worlds import network
-from webhook.core import names
 from webhook.core.claim_templates import template_name
 from webhook.core.cluster.networks import Obstacle
 from webhook.core.cluster.profile_status import (
@@ -23,19 +21,22 @@ from webhook.core.cluster.profile_status import (
     network_names,
     next_status,
 )
-from webhook.core.model import Object
+from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import ClaimRequest, Content, Profile, ProfileClaim, ProfileObject
-
-RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
-OWN = "{networks: [{network: rdma}]}"
-DEFAULT = f"{{pod: {{metadata: {{annotations: {{{names.DEFAULT_NETWORK}: fabric/primary}}}}}}}}"
-MANY = (
-    f"{{networks: [{', '.join(f'{{network: r/n-{number}@x{number}}}' for number in range(64))}]}}"
+from webhook.core.profiles import (
+    ClaimRequest,
+    ClusterSettings,
+    Content,
+    Multus,
+    Profile,
+    ProfileClaim,
+    ProfileObject,
+    read_profile,
 )
-BOTH = [network("rails/rail-0"), network("rails/rail-1")]
+
+ROWS = read(__file__, "profile_status.yaml")
+MANY = {"networks": [{"network": f"r/n-{number}@x{number}"} for number in range(64)]}
 CLAIM = ProfileClaim("nic", (ClaimRequest("r", "a"), ClaimRequest("s", "b")))
-ISOLATED = "{namespaceIsolation: true}"
 CLASSES = frozenset({"a", "b"})
 NO_CLAIMS = ClaimsSeen()
 
@@ -44,99 +45,31 @@ def shown(conditions: Sequence[Condition]) -> dict[str, str]:
     return {each.type: f"{each.status} {each.reason}: {each.message}" for each in conditions}
 
 
-def judge(
-    spec: str,
-    networks: Sequence[Object] = (),
-    users: Sequence[str] = (),
-    seen: NetworksSeen | None = None,
-    multus: str = "{}",
-) -> dict[str, str]:
-    """Judge profile ``a``; return each condition as ``status reason: message``."""
-    read = profiles(f"{{a: {spec}}}", multus=multus)
-    defined = [define_network(each) for each in networks]
-    seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
-    looks = look_at_networks(read.profiles["a"], read.settings, users, seen.definitions or {})
-    return shown(conditions_of(Content(read.profiles["a"]), looks, seen, NO_CLAIMS))
+def defined(name: str, written: Any) -> NetworkDefinition:
+    obj = network(name, written if isinstance(written, str) else "")
+    return define_network(obj if isinstance(written, str) else {**obj, "spec": written})
 
 
-@table(
-    "how, told",
-    {
-        "nothing named": ({"spec": "{}"}, "True NoneNamed: the profile names no network"),
-        "all found": (
-            {"spec": RAILS, "networks": BOTH},
-            "True AllFound: found: network rails/rail-0, network rails/rail-1",
-        ),
-        "in no namespace": (
-            {"spec": OWN},
-            "Unknown NoNamespace: network rdma: looked for in each namespace that names the "
-            "profile, and none does",
-        ),
-        "in each namespace": (
-            {"spec": OWN, "networks": [network(f"{x}/rdma") for x in "abc"], "users": "abc"},
-            "True AllFound: found: network rdma",
-        ),
-        "in one of six": (
-            {"spec": OWN, "networks": [network("b/rdma")], "users": "abcdef"},
-            "False NetworkMissing: network rdma does not exist (for pods of a, c, d and 2 more); "
-            "create it, or correct the profile",
-        ),
-        "one missing": (
-            {"spec": RAILS, "networks": BOTH[:1]},
-            "False NetworkMissing: network rails/rail-1 does not exist; create it, or correct the "
-            "profile",
-        ),
-        "both missing": (
-            {"spec": RAILS},
-            "False NetworkMissing: network rails/rail-0 does not exist; network rails/rail-1 does "
-            "not exist; create it, or correct the profile",
-        ),
-        "no resource name": (
-            {"spec": RAILS, "networks": [network("rails/rail-0", "not a name"), BOTH[1]]},
-            "False NetworkUnusable: network rails/rail-0 has an annotation "
-            "k8s.v1.cni.cncf.io/resourceName is 'not a name': ",
-        ),
-        "no JSON": (
-            {"spec": RAILS, "networks": [BOTH[0], {**BOTH[1], "spec": {"config": "no JSON"}}]},
-            "False NetworkUnusable: network rails/rail-1 has an unusable spec.config, which is not "
-            "JSON: Expecting value",
-        ),
-        "isolated": (
-            {"spec": RAILS, "networks": BOTH, "users": ["ml"], "multus": ISOLATED},
-            "False NetworkIsolated: network rails/rail-0 is in another namespace than the pods",
-        ),
-        "default network missing": (
-            {"spec": DEFAULT},
-            "False NetworkMissing: default network fabric/primary does not exist",
-        ),
-        "default network": (
-            {"spec": DEFAULT, "networks": [network("fabric/primary")]},
-            "True AllFound",
-        ),
-        "not read": (
-            {"spec": RAILS, "seen": NetworksSeen(None, "answered 403")},
-            "Unknown NotRead: NetworkAttachmentDefinitions cannot be read: answered 403",
-        ),
-        "no Multus": (
-            {"spec": RAILS, "seen": NetworksSeen({}, is_installed=False)},
-            "False MultusMissing: NetworkAttachmentDefinitions are not installed",
-        ),
-    },
-)  # fmt: skip
-def test_says_whether_the_networks_are_found(how: Mapping[str, Any], told: str) -> None:
-    found = judge(**how)
-    assert found["NetworksFound"].startswith(told)
-    is_wrong = told.startswith("False")
+def judge(row: Object) -> dict[str, str]:
+    """Judge the profile of a row; return each condition as ``status reason: message``."""
+    profile = read_profile("a", row["spec"])
+    there = [defined(*each) for each in row.get("networks", {}).items()]
+    definitions = {(each.namespace, each.name): each for each in there}
+    seen = NetworksSeen(None if "unread" in row else definitions, row.get("unread", ""))
+    seen = seen._replace(is_installed="absent" not in row)
+    settings = ClusterSettings(multus=convert(row.get("multus", {}), Multus))
+    looks = look_at_networks(profile, settings, row.get("users", ()), definitions)
+    return shown(conditions_of(Content(profile), looks, seen, NO_CLAIMS))
+
+
+@table("row", ROWS)
+def test_says_whether_the_networks_are_found(row: Object) -> None:
+    found = judge(row)
+    assert found["NetworksFound"].startswith(row["is"])
+    is_wrong = row["is"].startswith("False")
     assert found["Ready"] == (
         found["NetworksFound"] if is_wrong else "True Usable: its content can be used"
     )
-
-
-@table("allowed, shown", {"the default": ("[default]", "default"), "none": ("[]", "none")})
-def test_names_the_namespaces_whose_networks_all_may_have(allowed: str, shown: str) -> None:
-    isolation = f"{{namespaceIsolation: true, globalNamespaces: {allowed}}}"
-    found = judge(RAILS, BOTH[:1], users=["ml"], multus=isolation)["NetworksFound"]
-    assert f"; move it to one of multus.globalNamespaces ({shown}) or to the pods' own" in found
 
 
 @table(
@@ -188,7 +121,7 @@ def test_messages_stay_short() -> None:
         "…; correct it: until then a webhook keeps the last one that it could use"
     )
     assert message.isprintable()
-    assert len(judge(MANY)["NetworksFound"]) < 300
+    assert len(judge({"spec": MANY})["NetworksFound"]) < 300
 
 
 def test_the_reference_explains_every_reason() -> None:
@@ -200,10 +133,10 @@ def test_the_reference_explains_every_reason() -> None:
 
 
 def test_knows_which_networks_to_look_for() -> None:
-    rails = "networks: [{network: a/b@x0}, {network: c}]"
-    found = profiles(f"{{a: {{{rails}, {DEFAULT[1:]}}}").profiles["a"]
-    assert network_names(found) == {"b", "c", "primary"}
-    assert network_names(replace(found, pod={})) == {"b", "c"}
+    names_of = {title: network_names(read_profile("a", ROWS[title]["spec"])) for title in ROWS}
+    assert names_of["all found"] == {"rail-0", "rail-1"}
+    assert names_of["default network"] == {"primary"}
+    assert names_of["default network that cannot be read"] == set()
 
 
 READY = Condition("Ready", "True", ConditionReason.USABLE, "its content can be used")
@@ -226,7 +159,7 @@ FIRST = {
 
 
 def made(before: Any, condition: Condition = READY, now: str = LATER) -> Object | None:
-    content = Content(profiles(f"{{a: {MANY}}}").profiles["a"])
+    content = Content(read_profile("a", MANY))
     obj = ProfileObject("a", "uid", "1", 3, content, before)
     return next_status(obj, [condition], namespaces=2, now=now)
 

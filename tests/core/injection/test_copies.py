@@ -1,4 +1,4 @@
-"""Copies of injected pods: a saved manifest, ``kubectl debug --copy-to``, an opt-out: none waits for what nobody publishes."""
+"""Copies of injected pods, as ``kubectl debug`` makes them: none waits in vain."""
 
 from typing import Any
 
@@ -89,7 +89,7 @@ def test_a_debug_copy_starts(name: str) -> None:
     "label, profile, read, reason",
     {
         "opts out": ({names.PROFILE: names.PROFILE_NONE}, "rdma", WITH_FILE, "opted-out"),
-        # the webhook may see it all the same: its caches are older than the API server's, or its selectors are wider
+        # its caches may be older than the API server's, or its selectors wider
         "in a namespace without a profile": ({}, None, WITH_FILE, "no-profile"),
         "injected without a rendezvous": ({}, "rdma", profiles(WITHOUT_RENDEZVOUS), "injected"),
     },
@@ -129,8 +129,9 @@ def test_an_address_variable_holds_the_name_again() -> None:
     }
     [warning] = verdict.warnings
     assert warning == (
-        "pod bert-worker-0 is a copy of an injected pod, for which no address is published here (pod bert-worker-0: label "
-        "fabric-injector.io/profile is none): its wait step is removed, MASTER_ADDR again holds rank 0's name, "
+        "pod bert-worker-0 is a copy of an injected pod, for which no address is published here "
+        "(pod bert-worker-0: label fabric-injector.io/profile is none): its wait step is removed, "
+        "MASTER_ADDR again holds rank 0's name, "
         "PET_MASTER_ADDR again holds rank 0's name"
     )
 

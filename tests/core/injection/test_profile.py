@@ -1,10 +1,10 @@
-"""What the rows of steps/profile.yaml do not show: the merge beside other steps."""
+"""What the rows of ``steps/`` do not show: steps beside each other, and what they list."""
 
-from tests.core.builders import plan, profile
+from tests.core.builders import attachment, carry_out, plan, profile
 from tests.pods import minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.draft import Draft
-from webhook.core.injection import steps
+from webhook.core.injection import networks, steps
 
 
 def test_init_containers_stand_behind_the_wait_step_and_stay_there_in_later_passes() -> None:
@@ -32,3 +32,11 @@ def test_ipc_lock_is_added_to_whatever_capabilities_the_profile_gives() -> None:
     [own] = draft.pod["spec"]["containers"]
     assert own["securityContext"]["capabilities"]["add"] == ["NET_ADMIN", "IPC_LOCK"]
     assert context == {"capabilities": {"add": ["NET_ADMIN"]}}, "the profile's own is untouched"
+
+
+def test_lists_no_more_networks_than_a_reader_can_take() -> None:
+    before = minimal_pod(metadata={"annotations": {names.NETWORKS: "as the plan says"}})
+    drawn = plan(before, *[attachment(interface="x" * 60)] * 100)
+    [told] = carry_out(networks.inject, before, drawn)[1]
+    assert told.message.endswith(", 80 more already")
+    assert len(told.message) < 1500

@@ -14,7 +14,7 @@ from webhook.core.plan import Plan
 
 @given(planned_pods())
 def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
-    """The input is untouched, the patch leads to the result, a second pass changes nothing; nothing but Denied is raised."""
+    """Nothing but Denied is raised; `check_promises` has the others."""
     for step in STEPS:
         check_promises(step, case)
 

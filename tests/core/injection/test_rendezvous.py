@@ -1,4 +1,4 @@
-"""Rendezvous: which variables move, on whom, what stays as it is, and what the wait container waits for."""
+"""Rendezvous: which variables move, on whom, and what the wait container waits for."""
 
 from typing import Any
 
@@ -88,19 +88,11 @@ def test_with_a_master_and_elastic_policy_the_other_address_stays() -> None:
 
 def test_every_occurrence_in_every_container_moves() -> None:
     before = add_env(load("kubeflow-pytorchjob-1"), "MASTER_ADDR", "bert-master-0")
-    sidecar = {
-        "name": "monitor",
-        "image": "registry.example.com/monitor:1",
-        "env": [{"name": "MASTER_ADDR", "value": "bert-master-0"}],
-    }
-    before["spec"]["containers"].append(sidecar)
+    env = [{"name": "MASTER_ADDR", "value": "bert-master-0"}]
+    before["spec"]["containers"].append(pods.minimal_container("monitor", env=env))
     pod, _ = meet(before)
-    entries = [
-        entry
-        for one in pod["spec"]["containers"]
-        for entry in one["env"]
-        if entry["name"] == "MASTER_ADDR"
-    ]
+    every = [entry for one in pod["spec"]["containers"] for entry in one["env"]]
+    entries = [entry for entry in every if entry["name"] == "MASTER_ADDR"]
     assert len(entries) == 3
     assert all("valueFrom" in entry and "value" not in entry for entry in entries)
     assert pod["spec"]["initContainers"][0] == before["spec"]["initContainers"][0]
@@ -170,46 +162,47 @@ storage: {limits: {ephemeral-storage: 8Gi}, requests: {ephemeral-storage: 1Gi}}
 """),
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
-    """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
+    """A LimitRange that takes the training container takes the wait container too."""
     before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["resources"] = resources
     assert wait_container(before)["resources"] == resources
 
 
 def test_the_wait_container_leaves_nothing_to_add_for_the_service_account_plugin() -> None:
-    """The plugin mounts a token where a container mounts nothing at its path, and the API server then calls the webhook again."""
+    """It mounts a token where nothing is mounted, and the webhook is then called again."""
     found = wait_container(load("kubeflow-pytorchjob-1"))
     [there] = [mount for mount in found["volumeMounts"] if mount["mountPath"] == TOKEN_PATH]
     assert there == {"name": names.WAIT_VOLUME, "mountPath": TOKEN_PATH, "readOnly": True}
 
 
 def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
-    """As in a manifest that was saved from a pod of an earlier release: two mounts at one path are not valid."""
+    """As a pod of an earlier release does: two mounts at one path are not valid."""
     before, _ = meet(load("kubeflow-pytorchjob-1"))
-    [mounts] = [
-        one["volumeMounts"]
-        for one in before["spec"]["initContainers"]
-        if one["name"] == names.WAIT_CONTAINER
+    [waiting] = [
+        one for one in before["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER
     ]
-    token = {"name": "kube-api-access-x", "mountPath": TOKEN_PATH, "readOnly": True}
-    mounts[-1] = token
-    assert wait_container(before)["volumeMounts"] == mounts
+    waiting["volumeMounts"][-1] = {"name": "api-access", "mountPath": TOKEN_PATH, "readOnly": True}
+    assert wait_container(before)["volumeMounts"] == waiting["volumeMounts"]
+
+
+def waiting_volume() -> tuple[Object, Object]:
+    """Give a pod that waits, and its volume of addresses."""
+    pod, _ = meet(load("kubeflow-pytorchjob-1"))
+    [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
+    return pod, volume
 
 
 def test_a_file_that_another_adds_to_the_volume_of_the_wait_container_stays() -> None:
-    before, _ = meet(load("kubeflow-pytorchjob-1"))
-    [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
-    volume["downwardAPI"]["items"].append(
-        {"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}}
-    )
+    before, volume = waiting_volume()
+    uid = {"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}}
+    volume["downwardAPI"]["items"].append(uid)
     mount = {"name": names.WAIT_VOLUME, "mountPath": "/their"}
     before["spec"]["containers"][0].setdefault("volumeMounts", []).append(mount)
     assert meet(before)[0] == before
 
 
 def test_a_volume_that_the_wait_container_alone_mounts_is_made_that_of_the_addresses() -> None:
-    before, _ = meet(load("kubeflow-pytorchjob-1"))
-    [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
+    before, volume = waiting_volume()
     files = volume.pop("downwardAPI")
     volume["emptyDir"] = {}
     after, _ = meet(before)

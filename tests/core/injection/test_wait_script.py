@@ -1,4 +1,4 @@
-"""The wait step, run for real: the script under every POSIX shell that training images hold, and the program of our own image."""
+"""The wait step, run for real: the script under every POSIX shell, and our own program."""
 
 import shutil
 import subprocess
@@ -164,7 +164,7 @@ def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[s
 def test_it_stays_beyond_the_next_look_at_the_containers(
     sandbox: Sandbox, shell: list[str]
 ) -> None:
-    """The volume may be ahead of the pod by which the kubelet starts containers; and an address may go again meanwhile."""
+    """The volume may be ahead of the pod by which the kubelet starts containers."""
     sandbox.more = {"FABRIC_INJECTOR_SETTLE": ""}
     (sandbox.folder / "master-addr").write_text("10.9.9.9")
     with sandbox.start(shell, "master-addr", timeout=60) as process:

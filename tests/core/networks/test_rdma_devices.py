@@ -48,16 +48,10 @@ def test_without_a_name_both_choose_among_all_as_without_the_variable() -> None:
     assert (nccl_ib_hca(()), ucx_net_devices(())) == ("=", "all")
 
 
-def test_the_cluster_networks_device_does_not_count() -> None:
-    assert named(
-        entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}, entry("mlx5_4")
-    ) == ("mlx5_4",)
-
-
-def test_an_entry_without_a_device_rules_nothing_out() -> None:
-    assert named({"name": "default/macvlan", "interface": "net1"}, entry("mlx5_4", "net2")) == (
-        "mlx5_4",
-    )
+def test_neither_the_cluster_network_nor_an_entry_without_a_device_counts() -> None:
+    cluster = entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}
+    plain = {"name": "default/macvlan", "interface": "net1"}
+    assert named(*cluster, plain, entry("mlx5_4", "net2")) == ("mlx5_4",)
 
 
 @pytest.mark.parametrize("info", TABLES["no_device"], ids=str)

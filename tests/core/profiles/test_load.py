@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import parse_profiles, read_profile
@@ -48,19 +47,10 @@ def test_a_line_is_that_of_the_value_or_key_in_its_document() -> None:
     assert raised.value.problems[0].line == line
 
 
-def test_a_name_and_pod_labels_stand_once() -> None:
+def test_a_name_stands_once() -> None:
     text = read_presets()[0].text
     with pytest.raises(ProfilesError, match="stands at line 1 already"):
         parse_profiles(f"{text}\n---\n{text}")
-    item = {"kind": "FabricProfile", "apiVersion": "fabric-injector.io/v1alpha1"}
-    items = [{**item, "metadata": {"name": n}, "spec": {"podLabels": {"a": "b"}}} for n in "xy"]
-    others = [{**each, "spec": {"podLabels": {"a": str(n)}}} for n, each in enumerate(items)]
-    assert list(parse_profiles(yaml.safe_dump_all(others)).profiles) == ["x", "y"]
-    with pytest.raises(ProfilesError, match="profile x has the same"):
-        parse_profiles(yaml.safe_dump_all(items))
-    others[1]["spec"] = {"pod": {"metadata": {"labels": {"a": "0"}}}}
-    with pytest.raises(ProfilesError, match="profile y gives its pods a, which chooses x"):
-        parse_profiles(yaml.safe_dump_all(others))
 
 
 def test_reads_the_small_languages_of_a_profile() -> None:

@@ -1,8 +1,11 @@
 """Which pods their owners are told of, when, and in which words."""
 
+import json
+
 import pytest
 
 from tests import pods
+from tests.tables import table
 from webhook.core import names
 from webhook.core.reconcile import Member, read_member
 from webhook.core.reconcile.complaint import (
@@ -20,21 +23,17 @@ def member(*, role: str = "worker", job: str = "j-1", status: str | None = None)
     return found
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "text"),
-    [
-        ("{", "NetworkStatusUnusable", "default/rdma-net@net1: is not a list of networks"),
-        (
-            '[{"name":"default/rdma-net","interface":"net1","ips":["x"]}]',
-            "NetworkStatusUnusable",
-            "'x', which is not an IP",
-        ),
-        (
-            '[{"name":"default/rdma-net","interface":"net2","ips":["10.0.0.1"]}]',
-            "UnexpectedInterface",
-            "on interface net2",
-        ),
-    ],
+def entry(interface: str, ip: str) -> str:
+    return json.dumps([{"name": "default/rdma-net", "interface": interface, "ips": [ip]}])
+
+
+@table(
+    "status, reason, text",
+    {
+        "no list": ("{", "NetworkStatusUnusable", "net1: is not a list of networks"),
+        "no address": (entry("net1", "x"), "NetworkStatusUnusable", "'x', which is not an IP"),
+        "elsewhere": (entry("net2", "10.0.0.1"), "UnexpectedInterface", "on interface net2"),
+    },
 )
 def test_tells_what_is_wrong_with_a_network_status(status: str, reason: str, text: str) -> None:
     found = about_status(member(status=status))
@@ -43,9 +42,7 @@ def test_tells_what_is_wrong_with_a_network_status(status: str, reason: str, tex
     assert text in found.message
 
 
-@pytest.mark.parametrize(
-    "status", [None, "[]", '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.1"]}]']
-)
+@pytest.mark.parametrize("status", [None, "[]", entry("net1", "10.0.0.1")])
 def test_finds_no_fault_in_a_network_status_that_is_missing_or_good(status: str | None) -> None:
     assert about_status(member(status=status)) is None
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.tables import table
+from tests.tables import read, table
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect, read_member
@@ -13,13 +13,13 @@ from webhook.core.reconcile.complaint import UNCALLED, Complaint
 from webhook.core.reconcile.jobs import publication
 from webhook.core.reconcile.rank_zero import (
     BEHIND_SECONDS,
-    MISSING_SECONDS,
     UNATTACHED_SECONDS,
     Ruling,
     Survey,
 )
 from webhook.core.workloads import TrainingPod, recognise
 
+ROWS = read(__file__, "rank_zero.yaml")
 NAME = "bert-master-0.bert"
 BY_NAME = Fate(by_name=True)
 GPUS = {"limits": {"nvidia.com/gpu": "8"}}
@@ -62,10 +62,9 @@ def uninjected() -> tuple[Object, str]:
     return found, part.rendezvous.job
 
 
-def driver(name: str = "bert-master-0", *, gpus: bool = False, **spec: Any) -> Object:
-    """Give a pod that no system marks; *spec* holds its metadata too."""
-    metadata = {"name": name, **spec.pop("metadata", {})}
-    found = pods.minimal_pod(metadata=metadata)
+def driver(gpus: bool = False, metadata: Object | None = None, **spec: Any) -> Object:
+    """Give a pod that no system marks."""
+    found = pods.minimal_pod(metadata={"name": "bert-master-0", **(metadata or {})})
     found["spec"] |= spec
     if gpus:
         found["spec"]["containers"][0]["resources"] = GPUS
@@ -87,33 +86,11 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
     )
 
 
-LEFT_ALONE = "is left alone, since nothing tells that it trains"
-OPTED_OUT = {"labels": {names.PROFILE: names.PROFILE_NONE}}
-ATTACHED = {"annotations": {names.STATUS: "{}", names.NETWORKS: "default/rdma-net"}}
-
-
-@table(
-    "pod, name, told",
-    {
-        "by its name": (driver(gpus=True), NAME, LEFT_ALONE),
-        "by its hostname": (
-            driver("x", gpus=True, hostname="bert-master-0", subdomain="bert"),
-            NAME,
-            LEFT_ALONE,
-        ),
-        "of another name": (driver(gpus=True), "other.bert", "other, has no live pod"),
-        "a hostname below another Service": (
-            driver("b-m-0", hostname="master", subdomain="b", metadata=OPTED_OUT),
-            "master.a",
-            "master, has no live pod",
-        ),
-        "a driver is no rank of NCCL": (driver(), NAME, "MeetsByName"),
-        "one with the networks meets on either": (driver(metadata=ATTACHED), NAME, "MeetsByName"),
-    },
-)  # fmt: skip
+@table("row", ROWS["without our label"])
 def test_a_rank_zero_without_our_label_is_known_by_the_name_that_the_members_were_told(
-    pod: Object, name: str, told: str
+    row: Object,
 ) -> None:
+    pod, name, told = driver(**row["pod"]), row["name"], row["told"]
     found = rule(Suspect(member(), None, name), pod)
     if "no live pod" in told:
         assert told in complaint(found).message
@@ -153,52 +130,17 @@ def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
     assert rule(suspect, zero) == Ruling(again=BEHIND_SECONDS)
 
 
-@table(
-    "metadata, spec, why, then",
-    {
-        "older than the member": (
-            {"creationTimestamp": "2026-01-01T09:59:59Z"}, {}, UNCALLED, "restart the job",
-        ),
-        "of the same second": (
-            {"creationTimestamp": "2026-01-01T10:00:00Z"}, {}, UNCALLED, "restart the job",
-        ),
-        "created while the webhook was down": (
-            {"creationTimestamp": "2026-01-01T10:00:01Z"},
-            {},
-            "though older pods of the job were injected",
-            "see fabric-injector check",
-        ),
-        "of a profile without rendezvous": (
-            {"annotations": {names.STATUS: '{"profile": "ethernet"}'}},
-            {},
-            f"was injected without a rendezvous, as its annotation {names.STATUS} tells",
-            "give it the profile and the network of the job's other pods",
-        ),
-        "on the node's network": (
-            {},
-            {"hostNetwork": True},
-            "uses the node's network",
-            "take hostNetwork off it",
-        ),
-        "left alone on purpose": (
-            OPTED_OUT,
-            {},
-            f"carries label {names.PROFILE}: none",
-            "give all pods of the job that label, or none",
-        ),
-    },
-)  # fmt: skip
-def test_says_why_a_rank_zero_was_not_injected(
-    metadata: Object, spec: Object, why: str, then: str
-) -> None:
+@table("row", ROWS["not injected"])
+def test_says_why_a_rank_zero_was_not_injected(row: Object) -> None:
     master, job = uninjected()
+    metadata = row.get("metadata", {})
     labels = master["metadata"]["labels"] | metadata.get("labels", {})
     master["metadata"] |= metadata | {"labels": labels}
-    master["spec"] |= spec
+    master["spec"] |= row.get("spec", {})
     waiting = member(job=job)._replace(created="2026-01-01T10:00:00Z")
     cause = rule(Suspect(waiting, None), master).fate.cause
-    assert why in cause
-    assert then in cause
+    assert row["why"] in cause
+    assert row["then"] in cause
     assert "\n" not in cause
 
 
@@ -216,35 +158,17 @@ def test_other_pods_are_not_taken_for_rank_zero() -> None:
     assert rule(Suspect(member(job="another"), None, "other-0"), master).fate == BY_NAME
 
 
-@table(
-    "annotations, name, seconds, told",
-    {
-        "too early": ({}, NAME, 20, Ruling(again=MISSING_SECONDS - 20)),
-        "its name stands in": (
-            {}, NAME, 30, f"members that wait get the name {NAME} and meet on the pod network",
-        ),
-        "the profile says fail, too early": (FAILS, NAME, 29, Ruling(again=1)),
-        "the profile says fail": (
-            FAILS,
-            NAME,
-            40,
-            "bert-master-0, has no live pod 30 s after its member w-1 was put on a node, and the "
-            "profile says unreachable: fail",
-        ),
-        "nobody knows its name": ({}, "", 40, "and its name is not known here"),
-    },
-)  # fmt: skip
-def test_a_rank_zero_without_a_pod_is_missing_30_s_after_a_member_was_bound(
-    annotations: dict[str, str], name: str, seconds: float, told: Ruling | str
-) -> None:
-    suspect = Suspect(member(annotations=annotations), None, name)
-    found = rule(suspect, seconds=seconds)
-    assert rule(suspect, seconds=seconds, bound=False) == Ruling()
-    if isinstance(told, Ruling):
-        assert found == told
+@table("row", ROWS["missing"])
+def test_a_rank_zero_without_a_pod_is_missing_30_s_after_a_member_was_bound(row: Object) -> None:
+    annotations = FAILS if "fails" in row else {}
+    suspect = Suspect(member(annotations=annotations), None, row["name"])
+    found = rule(suspect, seconds=row["seconds"])
+    assert rule(suspect, seconds=row["seconds"], bound=False) == Ruling()
+    if "again" in row:
+        assert found == Ruling(again=row["again"])
         return
-    assert told in complaint(found).message
-    fate = Fate(complaint(found).message) if annotations else Fate(by_name=bool(name))
+    assert row["told"] in complaint(found).message
+    fate = Fate(complaint(found).message) if annotations else Fate(by_name=bool(row["name"]))
     reason = "MeetsByName" if fate.by_name else "RankZeroMissing"
     assert (found.fate, complaint(found).reason) == (fate, reason)
 
@@ -255,31 +179,18 @@ def test_a_rank_zero_that_is_not_bound_yet_is_waited_for() -> None:
     assert rule(suspect, placed("m", bound=False), seconds=3600) == Ruling()
 
 
-@table(
-    "status, network, cause",
-    {
-        "unreadable": ("{", True, "has no address on default/rdma-net@net1: is not a list of"),
-        "no usable address": (
-            '[{"name":"default/rdma-net","interface":"net1","ips":["fe80::1"]}]',
-            True,
-            "has no address on default/rdma-net@net1: ",
-        ),
-        "not attached": ('[{"name":"cbr0"}]', True, "was not attached to default/rdma-net@net1"),
-        "not ours": (None, False, f"carries no annotation {names.RENDEZVOUS_NETWORK}"),
-    },
-)
-def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(
-    status: str | None, network: bool, cause: str
-) -> None:
-    told = {names.NETWORK_STATUS: status} if status else {}
-    name = "default/rdma-net@net1/any" if network else ""
-    zero = member("m", "master", network=name, annotations=told)
+@table("row", ROWS["no address"])
+def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(row: Object) -> None:
+    told = {names.NETWORK_STATUS: row["status"]} if "status" in row else {}
+    network = row.get("network", "default/rdma-net@net1/any")
+    zero = member("m", "master", network=network, annotations=told)
     worker = Suspect(member(address="10.0.0.2"), zero, NAME)
     survey = Survey([worker, Suspect(zero, zero)])
     for pod in (placed("w-1"), placed("m")):
         survey.add(pod)
     assert worker.is_stuck
-    assert survey.rule(worker, 40).fate.cause.startswith(f"rank 0 of job j-1, pod m, {cause}")
+    begins = f"rank 0 of job j-1, pod m, {row['cause']}"
+    assert survey.rule(worker, 40).fate.cause.startswith(begins)
     if network:
         assert survey.rule(Suspect(zero, zero), 40) == survey.rule(worker, 40)
 

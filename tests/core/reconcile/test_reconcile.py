@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.pods import member_pod
-from tests.tables import cases, table
+from tests.tables import cases, read, table
 from webhook.core import names
+from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Jobs, Member, Publication, Unit, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import newest_master
@@ -26,10 +27,10 @@ class Cluster:
 
     def __init__(self) -> None:
         self.jobs = Jobs()
-        self.pods: dict[str, dict[str, Any]] = {}
+        self.pods: dict[str, Object] = {}
         self.writes: list[Publication] = []
 
-    def show(self, obj: dict[str, Any]) -> list[Unit]:
+    def show(self, obj: Object) -> list[Unit]:
         self.pods[obj["metadata"]["name"]] = obj
         return self.jobs.update(("ml", obj["metadata"]["name"]), read_member(obj))
 
@@ -61,7 +62,7 @@ class Cluster:
         return tuple(found.get(key) for key in keys)
 
 
-def member(pod: dict[str, Any]) -> Member:
+def member(pod: Object) -> Member:
     found = read_member(pod)
     assert found is not None
     return found
@@ -244,24 +245,15 @@ del UNMARKED["metadata"]["annotations"][names.WAITS_FOR]
 DONE = {names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"}
 
 
-@table(
-    "pod, waits",
-    {
-        "waiting": (member_pod("m", "master"), True),
-        "told": (member_pod("m", "master", annotations=DONE), False),
-        "labelled by another, no network": (member_pod("m", "master", network=""), False),
-        "labelled by another, no wait step": (UNMARKED, False),
-    },
-)
-def test_waits(pod: dict[str, Any], waits: bool) -> None:
-    assert member(pod).waits is waits
+def test_a_member_waits_until_it_is_told_and_not_where_another_gave_it_the_label() -> None:
+    assert member(member_pod("m", "master")).waits
+    labelled = member_pod("m", "master", address="10.0.0.1", network="")
+    for pod in (member_pod("m", "master", annotations=DONE), labelled, UNMARKED):
+        assert not member(pod).waits
+    assert Cluster().show(labelled) == [], "nothing is published"
 
 
-def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
-    assert Cluster().show(member_pod("m", "master", address="10.0.0.1", network="")) == []
-
-
-def named(name: str, address: str = "") -> dict[str, Any]:
+def named(name: str, address: str = "") -> Object:
     """Give a worker that was told rank 0's name."""
     return member_pod(name, address=address, annotations={names.MASTER_NAME: MASTER_NAME})
 
@@ -390,7 +382,7 @@ def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_on
     assert problem(2) != problem(32)
 
 
-def excess(number: int) -> dict[str, dict[str, Any]]:
+def excess(number: int) -> dict[str, Object]:
     """Give metadata with so many entries of each sort."""
     keys = [f"k{each}" for each in range(number)]
     return {
@@ -403,14 +395,15 @@ def excess(number: int) -> dict[str, dict[str, Any]]:
 
 @table("metadata", excess(MOST_ENTRIES + 1))
 def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
-    metadata: dict[str, Any],
+    metadata: Object,
 ) -> None:
     cluster = Cluster()
     pod = member_pod("w")
     own = pod["metadata"]["annotations"]
     pod["metadata"] |= metadata
     pod["metadata"]["annotations"] = own | pod["metadata"]["annotations"]
-    cluster.see(member_pod("w2"), pod)
+    as_many = member_pod("w2", **excess(MOST_ENTRIES)["finalizers"])
+    cluster.see(as_many, pod)
     written = cluster.see(member_pod("m", "master", address="10.0.0.1"))
     assert sorted(written) == ["m", "w2"]
     assert cluster.jobs.units() == []
@@ -420,68 +413,34 @@ def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
     assert "more than 1000 annotations, labels, finalizers or owners" in told.message
 
 
-def test_a_pod_of_as_many_entries_as_are_written_to_is_told() -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w", **excess(MOST_ENTRIES)["finalizers"]))
-    assert cluster.see(member_pod("m", "master", address="10.0.0.1")) == ["m", "w"]
-
-
-def with_devices(
-    name: str, waits: str, *devices: str | None, role: str = "worker", **marks: str
-) -> dict[str, Any]:
+def with_devices(row: Object) -> Object:
     """Return a member with one RDMA device for each interface, None for one without."""
-    pod = member_pod(name, role, annotations={names.WAITS_FOR: waits, **marks})
-    entries: list[dict[str, Any]] = []
-    for number, device in enumerate(devices, 1):
+    forged = {names.NCCL_IB_HCA: row["forged"]} if "forged" in row else {}
+    marks = {names.WAITS_FOR: row["waits"], **forged}
+    entries: list[Object] = []
+    for number, device in enumerate(row["shown"], 1):
         pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
         info = {"device-info": {"type": "pci", "pci": pci}} if device is not None else {}
         named = {"name": "default/rdma-net", "interface": f"net{number}", "ips": ["10.0.0.1"]}
         entries.append(named | info)
     if entries:
-        pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
-    return pod
+        marks[names.NETWORK_STATUS] = json.dumps(entries)
+    return member_pod("m", row.get("role", "worker"), annotations=marks)
 
 
-TOLD = {names.NCCL_IB_HCA: "=mlx5_4,mlx5_7", names.UCX_NET_DEVICES: "mlx5_4:1,mlx5_7:1"}
-NO_DEVICE = {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
-ADDRESS = {names.MASTER_ADDR: "10.0.0.1", names.MASTER_HOST: "10.0.0.1"}
-FORGED = {"nccl-ib-hca": {names.NCCL_IB_HCA: "=mlx5_0"}, "long": {names.NCCL_IB_HCA: LONG}}
-UNREADABLE = member_pod(
-    "w", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000}
-)
-
-
-@table(
-    "pod, written",
-    {
-        "rank 0, in one write": (
-            with_devices("m", f"master-addr,{DEVICES}", "mlx5_4", "mlx5_7", role="master"),
-            ADDRESS | TOLD,
-        ),
-        "a member without rank 0": (with_devices("w", DEVICES, "mlx5_4", "mlx5_7"), TOLD),
-        "one of both": (
-            with_devices("w", "ucx-net-devices", "mlx5_4"),
-            {names.UCX_NET_DEVICES: "mlx5_4:1"},
-        ),
-        "no network-status yet": (with_devices("w", DEVICES), None),
-        "no device": (with_devices("w", DEVICES, None), NO_DEVICE),
-        "no name": (with_devices("w", DEVICES, "a b"), NO_DEVICE),
-        "one that is no name": (with_devices("w", DEVICES, "mlx5_4", "$(id)"), NO_DEVICE),
-        "unreadable": (UNREADABLE, NO_DEVICE),
-        "not asked for": (with_devices("m", "master-addr", "mlx5_4", role="master"), ADDRESS),
-        **{
-            f"forged, {key}": (
-                with_devices("w", "nccl-ib-hca", "mlx5_4", **forged),
-                {names.NCCL_IB_HCA: "=mlx5_4"},
-            )
-            for key, forged in FORGED.items()
-        },
-    },
-)  # fmt: skip
-def test_devices_that_a_member_waits_for_are_told(
-    pod: dict[str, Any], written: dict[str, str] | None
-) -> None:
+@table("row", read(__file__, "reconcile.yaml")["devices"])
+def test_devices_that_a_member_waits_for_are_told(row: Object) -> None:
     cluster = Cluster()
+    pod = with_devices(row)
     cluster.see(pod)
+    written = {f"{names.PREFIX}{key}": value for key, value in row.get("written", {}).items()}
     assert [dict(write.annotations) for write in cluster.writes] == ([written] if written else [])
-    assert member(pod).waits is (written is None)
+    assert member(pod).waits is (not written)
+
+
+def test_what_cannot_be_read_of_devices_chooses_among_all() -> None:
+    marks = {names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000, names.NCCL_IB_HCA: LONG}
+    cluster = Cluster()
+    cluster.see(member_pod("w", annotations=marks))
+    [write] = cluster.writes
+    assert write.annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}

@@ -23,7 +23,7 @@ from webhook.core.workloads.launchers import (
     shows_torch_launcher,
     use_of,
 )
-from webhook.core.workloads.marks import find_mark
+from webhook.core.workloads.nodes import find_mark
 
 TEXTS = read(__file__, "texts.yaml")
 USES = {text: Use[use] for use, texts in TEXTS["uses"].items() for text in texts}

@@ -74,11 +74,13 @@ def _installed() -> str:
     own = "/api/v1/namespaces/fabric-injector"
     apps, admission = "/apis/apps/v1", "/apis/admissionregistration.k8s.io/v1"
     template = {"template": {"spec": {"containers": [{"name": "kube-multus"}]}}}
-    lease = named(
-        "fabric-injector",
-        "fabric-injector",
-        spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"},
-    )
+    held = {"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"}
+    lease = named("fabric-injector", "fabric-injector", spec=held)
+    ready = {"desiredNumberScheduled": 1, "numberReady": 1}
+    research = {"name": "research", "labels": {names.PROFILE: "shared"}}
+    settings = named(names.CONFIG_MAP, data={"config.yaml": SETTINGS})
+    established = {"conditions": [{"type": "Established", "status": "True"}]}
+    profiles = [{**each, "status": READY} for each in as_objects(PROFILES)]
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
     policies = sorted(SHIPPED_POLICIES)
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -88,21 +90,12 @@ def _installed() -> str:
     }
     objects: dict[str, Any] = {
         "/version": {},
-        "/api/v1/namespaces": [
-            {"metadata": {"name": "research", "labels": {names.PROFILE: "shared"}}}
-        ],
+        "/api/v1/namespaces": [{"metadata": research}],
         "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions": [
             network("default/rdma-net", "rdma/hca")
         ],
         "/api/v1/nodes": [node()],
-        f"{apps}/daemonsets": [
-            named(
-                "kube-multus-ds",
-                "kube-system",
-                spec=template,
-                status={"desiredNumberScheduled": 1, "numberReady": 1},
-            )
-        ],
+        f"{apps}/daemonsets": [named("kube-multus-ds", "kube-system", spec=template, status=ready)],
         "/api/v1/resourcequotas": [named("team", "research", status=QUANTITIES)],
         f"{admission}/mutatingwebhookconfigurations": [
             manifest("mutating-webhook-configuration.yaml"),
@@ -122,16 +115,9 @@ def _installed() -> str:
         f"{admission}/validatingadmissionpolicybindings": [
             named(each, spec={"policyName": each}) for each in policies
         ],
-        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
-            {**each, "status": READY} for each in as_objects(PROFILES)
-        ],
-        f"{definitions}/fabricprofiles.fabric-injector.io": {
-            **definition(),
-            "status": {"conditions": [{"type": "Established", "status": "True"}]},
-        },
-        f"{own}/configmaps/{names.CONFIG_MAP}": named(
-            names.CONFIG_MAP, data={"config.yaml": SETTINGS}
-        ),
+        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": profiles,
+        f"{definitions}/fabricprofiles.fabric-injector.io": {**definition(), "status": established},
+        f"{own}/configmaps/{names.CONFIG_MAP}": settings,
         "POST /api/v1/namespaces/research/pods": injected,
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews": {"status": {"allowed": True}},
     }

@@ -18,6 +18,7 @@ from webhook.core import names
 from webhook.diagnose.snapshot import Snapshot
 
 SECRET = "Secret fabric-injector/fabric-injector-tls"
+CERTIFICATE = f"fail certificate-unusable {SECRET}, tls.crt |"
 BUNDLE = "fail certificate-unusable caBundle of 0.fabric-injector.io |"
 
 
@@ -33,40 +34,35 @@ def rename(cluster: Cluster) -> None:
     cluster.objects[CONFIGURATION]["webhooks"][0]["clientConfig"]["service"]["name"] = "renamed"
 
 
+def spoil_key(cluster: Cluster) -> None:
+    cluster.change_secret(tls_key=b"garbage")
+
+
+def remove(cluster: Cluster) -> None:
+    cluster.change_secret(tls_crt=None)
+
+
+def give_away(cluster: Cluster) -> None:
+    cluster.annotate(CONFIGURATION, **{"cert-manager.io/inject-ca-from": "a/b"})
+
+
 @pytest.mark.parametrize(
     ("spoil", "days", "rows"),
     [
         (None, 0, [f"ok ok {SECRET} | is valid until 2026-03-31, and caBundle trusts it"]),
         (strip, 0, [f"{BUNDLE} is empty: API servers refuse the webhook | the controller"]),
         (exchange, 0, [f"{BUNDLE} trusts no CA that signed tls.crt: API servers refuse"]),
-        (rename, 0, [f"fail certificate-unusable {SECRET}, tls.crt | lacks renamed.fabric"]),
-        (None, 25, [f"fail certificate-unusable {SECRET}, tls.crt | should have been renewed"]),
-        (None, 31, [f"fail certificate-unusable {SECRET}, tls.crt | is not valid now"]),
+        (rename, 0, [f"{CERTIFICATE} lacks renamed.fabric"]),
+        (None, 25, [f"{CERTIFICATE} should have been renewed"]),
+        (None, 31, [f"{CERTIFICATE} is not valid now"]),
+        (None, 400, [f"{BUNDLE} holds no CA that is valid now", f"{CERTIFICATE} is not valid now"]),
         (
-            None,
-            400,
-            [
-                f"{BUNDLE} holds no CA that is valid now",
-                f"fail certificate-unusable {SECRET}, tls.crt | is not valid now",
-            ],
-        ),
-        (
-            lambda cluster: cluster.change_secret(tls_key=b"garbage"),
+            spoil_key,
             0,
             [f"fail certificate-unusable {SECRET}, tls.key | is not the key of tls.crt"],
         ),
-        (
-            lambda cluster: cluster.change_secret(tls_crt=None),
-            0,
-            [f"fail certificate-unusable {SECRET}, tls.crt | holds no certificate"],
-        ),
-        (
-            lambda cluster: cluster.annotate(
-                CONFIGURATION, **{"cert-manager.io/inject-ca-from": "a/b"}
-            ),
-            31,
-            [f"fail certificate-unusable {SECRET}, tls.crt | is not valid now | look at cert-man"],
-        ),
+        (remove, 0, [f"{CERTIFICATE} holds no certificate"]),
+        (give_away, 31, [f"{CERTIFICATE} is not valid now | look at cert-man"]),
     ],
 )
 def test_finds(

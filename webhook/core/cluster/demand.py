@@ -63,11 +63,8 @@ def attach(
     alone = structs.replace(profile, networks=())
     if network is not None:
         alone = structs.replace(profile, networks=(network,), pod={})
-
-    def look_up(space: str, name: str) -> NetworkDefinition | None:
-        return definitions.get((space, name))
-
-    return resolve_networks({}, alone, multus, namespace, look_up).attachments
+    found = resolve_networks({}, alone, multus, namespace, lambda *key: definitions.get(key))
+    return found.attachments
 
 
 def places(

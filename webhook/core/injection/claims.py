@@ -31,7 +31,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     profile = plan.profile
     if not profile.claims:
-        return [STEP.not_asked(f"profile {profile.name} gives no claims")]
+        return []
     wanted, told = given(draft.pod, plan)
     _remove(draft, plan, keep=[name_in_pod(claim) for claim in wanted])
     if changed := [claim for claim in wanted if _reference(draft, plan, claim)]:

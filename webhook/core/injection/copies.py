@@ -49,7 +49,12 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
                 restored.add(variable)
                 continue
             if variable in referred:
-                raise Denied(STEP, Reason.STALE_MANIFEST, _refused(pod, container, variable, why))
+                message = (
+                    f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable "
+                    f"{variable} waits for what is not published here ({why}): the manifest was "
+                    "saved from a running pod; apply the manifest that it was made from"
+                )
+                raise Denied(STEP, Reason.STALE_MANIFEST, message)
             draft.remove(path, position)
             removed.add(variable)
     if waits:
@@ -82,11 +87,3 @@ def _referred_to(container: Object) -> frozenset[str]:
     values = [entry.get("value") or "" for entry in podspec.env(container)]
     texts = [*values, *podspec.argv(container)]
     return frozenset(name for text in texts for name in _REFERENCE.findall(text))
-
-
-def _refused(pod: Object, container: Object, variable: str, why: str) -> str:
-    return (
-        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} "
-        f"waits for what is not published here ({why}): the manifest was saved from a running pod; "
-        "apply the manifest that it was made from"
-    )

@@ -43,7 +43,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if plan.profile.resources:
         told += _leave_out_hugepages(plan, own, needed)
     if not needed:
-        return told or [STEP.not_asked(_why_none(plan))]
+        return told
     others = [container for container in running_containers(draft.pod) if container is not own]
     raised, taken = [], []
     written: Object = {}
@@ -233,12 +233,3 @@ def claims_of_devices(pod: Object, plan: Plan) -> list[str]:
         if not is_ours(claim, plan.profile.claims) and not podspec.is_compute_domain_channel(claim)
     ]
     return list(dict.fromkeys(found))
-
-
-def _why_none(plan: Plan) -> str:
-    if not plan.attachments:
-        why = "the pod is on the host network" if plan.host_network else "no network is attached"
-    else:
-        named = ", ".join(dict.fromkeys(attachment.key for attachment in plan.attachments))
-        why = f"network {named} takes no device"
-    return f"{why}, and profile {plan.profile.name} gives no resources"

@@ -34,11 +34,10 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         yield from _name_interface(draft, plan, there, interface)
-    elif plan.host_network:
-        why = "the pod is on the host network"
-        yield _no_interface(plan, there, Reason.HOST_NETWORK, why)
     else:
-        yield _no_interface(plan, there, *plan.source.words.no_interface)
+        on_host = Reason.HOST_NETWORK, "the pod is on the host network"
+        reason, why = on_host if plan.host_network else plan.source.words.no_interface
+        yield STEP.skipped(reason, f"no interface is named to NCCL and Gloo: {why}")
     for name, why in (*_ruling_out(holds, interface), *_turned_off(plan, holds), *_fixed(holds)):
         value = holds[name].get("value") or ""
         message = f"{name} of {_where(plan, name, value, in_text)} {why}"
@@ -157,10 +156,3 @@ def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str
         return f"the command of container {plan.container_name}"
     is_of_profile = plan.profile.env.get(name) == value
     return f"profile {plan.profile.name}" if is_of_profile else f"container {plan.container_name}"
-
-
-def _no_interface(plan: Plan, there: Mapping[str, Object], reason: Reason, why: str) -> Decision:
-    env = plan.profile.env
-    named = [name for name, _, _ in _SOCKETS if name in env and name in there]
-    besides = f" but by {' and '.join(named)} of profile {plan.profile.name}" if named else ""
-    return STEP.skipped(reason, f"no interface is named to NCCL and Gloo{besides}: {why}")

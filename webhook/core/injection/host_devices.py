@@ -24,23 +24,17 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """
     mounted = {volume.get("name") for volume in volumes(draft.pod) if _is_host_devices(volume)}
     own, who = plan.trainer(draft.pod), f"container {plan.container_name}"
-    fabric = [name for name in plan.fabric_resources if name in limits(own)]
-    if not any(mount.get("name") in mounted for mount in mounts(own)):
-        yield STEP.not_asked(f"{who} mounts no {_FOLDER} of the node")
-    elif (own.get("securityContext") or {}).get("privileged"):
-        message = f"{who} is privileged: it may open what {_FOLDER} of the node holds"
-        yield STEP.kept(Reason.PRIVILEGED, message)
-    elif _EFA in (*plan.fabric_resources, *limits(own)):
+    is_mounted = any(mount.get("name") in mounted for mount in mounts(own))
+    if not is_mounted or (own.get("securityContext") or {}).get("privileged"):
+        return
+    if _EFA in (*plan.fabric_resources, *limits(own)):
         message = (
             f"{who} mounts {_FOLDER} of the node beside {_EFA}: it may not open all cards that it "
             "sees there, so libfabric drops EFA and NCCL uses TCP; remove the mount: the plugin "
             "brings the devices"
         )
         yield STEP.warned(plan, Reason.HOST_DEVICES, message)
-    elif fabric:
-        asks = f"{who} asks for {', '.join(fabric)}"
-        yield STEP.already_there(f"{asks}, which allows the devices of {_FOLDER}")
-    else:
+    elif not any(name in limits(own) for name in plan.fabric_resources):
         message = (
             f"{who} mounts {_FOLDER} of the node, but may open nothing there: it is not privileged "
             "and asks for no device; name a network with a resource in profile "

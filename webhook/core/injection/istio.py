@@ -20,13 +20,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Name the pod's secondary interfaces in Istio's excludeInterfaces annotation."""
     key = names.ISTIO_EXCLUDE_INTERFACES
     has_rules = _has(podspec.init_containers(draft.pod), names.ISTIO_INIT_CONTAINER)
-    if not has_rules and not _is_asked(draft.pod, plan):
-        message = "neither namespace nor pod asks for Istio's sidecar"
-        return [STEP.skipped(Reason.NO_SIDECAR, message)]
     interfaces = [attachment.interface for attachment in plan.attachments if not attachment.default]
     interfaces += plan.other_interfaces
-    if not interfaces:
-        return [STEP.not_asked("the pod has no secondary interface")]
+    if not interfaces or not (has_rules or _is_asked(draft.pod, plan)):
+        return []
     text = podspec.annotations(draft.pod).get(key) or ""
     there = [part.rstrip() for part in _PARTS.findall(text)]
     excluded = frozenset(there)

@@ -27,12 +27,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     Raises Denied where the user's own volume has the name of the one for it.
     """
     training = plan.trainer(draft.pod)
-    why = _why_not(plan, training)
-    lines = _lines(plan, training) if why is None else []
+    is_asked = plan.profile.nccl_conf
+    why = _why_not(plan, training) if is_asked else None
+    lines = _lines(plan, training) if is_asked and why is None else []
     if not lines:
         remove(draft, plan)
-        nothing = "no interface is known to NCCL, and the profile sets none of its variables"
-        return [why or STEP.not_asked(nothing)]
+        return [why] if why is not None else []
     before = draft.edits
     name = names.NCCL_CONF_VOLUME
     there = podspec.volume_named(draft.pod, name)
@@ -92,8 +92,6 @@ def _is_our_mount(mount: Object) -> bool:
 
 def _why_not(plan: Plan, training: Object) -> Decision | None:
     profile, who = plan.profile, f"container {plan.container_name}"
-    if not profile.nccl_conf:
-        return STEP.not_asked(f"profile {profile.name} does not say ncclConf: true")
     if profile.rendezvous.wait_image:
         message = (
             f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it "

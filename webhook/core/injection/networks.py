@@ -29,12 +29,6 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
         yield STEP.added(f"{annotation} gets {_listed(added)}")
     elif attached:
         yield STEP.already_there(f"{annotation} has {_listed(attached)} already")
-    else:
-        message = f"neither profile {plan.profile.name} nor the pod names a network"
-        if plan.other_interfaces:
-            others = ", ".join(plan.other_interfaces[:_MOST_LISTED])
-            message += f" of Multus; {plan.source.words.writer} makes {others}"
-        yield STEP.not_asked(message)
 
 
 def _listed(attachments: list[Attachment]) -> str:

@@ -26,7 +26,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         for key, text in selector.items():
             _agree(plan, key, wanted.setdefault(key, (text, source)), (text, source))
     if not wanted:
-        return [STEP.not_asked("neither the profile nor a network selects nodes")]
+        return []
     path = ("spec", "nodeSelector")
     there = draft.get(*path) or {}
     for key in [key for key in wanted if key in there]:

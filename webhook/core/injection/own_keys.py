@@ -11,12 +11,11 @@ from webhook.core.claim_templates import is_ours
 from webhook.core.draft import Draft
 from webhook.core.injection import copies, wait
 from webhook.core.injection.row import stated
-from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.model import Decision, Outcome
 from webhook.core.plan import Plan
 from webhook.core.printable import printable
 from webhook.core.workloads.endpoint import is_local
 
-_NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
 _LABELS = ("metadata", "labels")
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -91,7 +90,7 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
             injected[step] = None
         elif outcome is Outcome.KEPT:
             kept[step] = None
-        elif outcome is Outcome.SKIPPED and decision.reason not in _NOBODY_ASKED:
+        elif outcome is Outcome.SKIPPED:
             skipped.setdefault(step, decision.message)
     profile = plan.profile
     status = stated(profile=profile.name, generation=profile.generation, revision=profile.revision)

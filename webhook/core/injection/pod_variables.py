@@ -32,9 +32,7 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     profile, network = plan.profile, plan.rendezvous_network
     devices = {name: file for name, file in _DEVICES.items() if name in profile.device_variables}
     wanted = devices | dict.fromkeys(profile.address_variables, "local-addr")
-    if not wanted:
-        yield STEP.not_asked(f"profile {profile.name} names no deviceVariables, addressVariables")
-    elif plan.rendezvous is None or network is None:
+    if wanted and (plan.rendezvous is None or network is None):
         none = plan.why_no_rendezvous
         reason, why = (none.reason, none.message) if none else (Reason.NO_IPAM, "no rendezvous")
         yield STEP.skipped(reason, f"nothing of the pod's own is published: {why}")

@@ -32,7 +32,6 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     has_volumes = bool(profile.volumes or profile.mounts or profile.sidecars)
     metadata = profile.pod.get("metadata") or {}
     if not (container or spec or metadata or has_volumes):
-        yield STEP.not_asked(f"profile {profile.name} has nothing to merge")
         return
     own = plan.trainer(draft.pod)
     merge = Merge(draft)

@@ -49,7 +49,11 @@ def count_devices(
         given = chain.from_iterable((limits(one), requests(one)) for one in asking)
         if own_numbers := [each[resource] for each in given if resource in each]:
             wants_none = resource not in needed and all(each in (0, "0") for each in own_numbers)
-            told.append(_left_to_pod(resource, wants_none=wants_none))
+            if wants_none:  # nothing of the fabric
+                message = f"the pod asks for 0 of {resource}"
+                told.append(_STEP.skipped(Reason.UNKNOWN_QUANTITY, message))
+            else:
+                told.append(_STEP.already_there(f"the pod asks for {resource} already"))
             continue
         types = _node_types(draft, plan, quantity)
         is_other = quantity.accelerator not in (None, *limits(own), *requests(own))
@@ -60,13 +64,6 @@ def count_devices(
         elif amount:
             asked[resource] = amount
     return asked, told
-
-
-def _left_to_pod(resource: str, *, wants_none: bool) -> Decision:
-    """Leave the pod its own number; one that asks for 0 gets nothing of the fabric."""
-    if wants_none:
-        return _STEP.skipped(Reason.UNKNOWN_QUANTITY, f"the pod asks for 0 of {resource}")
-    return _STEP.already_there(f"the pod asks for {resource} already")
 
 
 def least_amount(profile: Profile, quantity: ProfileQuantity, labels: Mapping[str, str]) -> int:
@@ -160,26 +157,21 @@ def _types_of(wanted: Mapping[str, list[str]], quantity: ProfileQuantity) -> lis
 
 def _unknown(plan: Plan, quantity: ProfileQuantity, types: list[str]) -> str:
     """Say why the number is not known, and what to write."""
-    label = quantity.node_label
-    profile = plan.profile.name
-    why: list[str] = []
-    cure: list[str] = []
-    unlisted = [each for each in types if each not in quantity.by_node_type]
-    if quantity.by_node_type:
-        if unlisted:
-            why.append(f"profile {profile} gives no number for {label}={unlisted[0][:_SHOWN]}")
-        elif len(types) > 1:
-            why.append(f"it may go to nodes of {len(types)} types with different numbers")
-        elif not types and quantity.otherwise is None:
-            said = "neither its nodeSelector nor its required node affinity names"
-            why.append(f"{said} one {label}")
-        known = ", ".join(list(quantity.by_node_type)[:5])
-        cure.append(f"select nodes by {label} ({known})")
-    if not why or (quantity.per_accelerator is not None and not types):
+    label, listed = quantity.node_label, quantity.by_node_type
+    unlisted = [each for each in types if each not in listed]
+    cure = f"ask for {quantity.resource} in the pod"
+    if listed:
+        cure = f"select nodes by {label} ({', '.join([*listed][:5])}), or {cure}"
+    if listed and unlisted:
+        why = f"profile {plan.profile.name} gives no number for {label}={unlisted[0][:_SHOWN]}"
+    elif listed and len(types) > 1:
+        why = f"it may go to nodes of {len(types)} types with different numbers"
+    else:
         counted = quantity.accelerator or "accelerators"
-        why.append(f"container {plan.container_name} asks for no {counted} that can be counted")
-    cure.append(f"ask for {quantity.resource} in the pod")
+        why = f"container {plan.container_name} asks for no {counted} that can be counted"
+    if listed and not types and quantity.otherwise is None:
+        said = f"neither its nodeSelector nor its required node affinity names one {label}"
+        why = said if quantity.per_accelerator is None else f"{said}, and {why}"
     return (
-        f"how many of {quantity.resource} it needs is not known, and none is added: "
-        f"{', and '.join(why)}; {', or '.join(cure)}"
+        f"how many of {quantity.resource} it needs is not known, and none is added: {why}; {cure}"
     )

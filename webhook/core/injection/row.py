@@ -8,7 +8,10 @@ from webhook.core.plan import Plan
 
 
 class Row(NamedTuple):
-    """Make the decisions of a row; *name* is that of its file."""
+    """Make the decisions of a row, which has none where nobody asks for it.
+
+    *name*: that of its file.
+    """
 
     name: str
 
@@ -23,10 +26,6 @@ class Row(NamedTuple):
     def kept(self, reason: Reason, message: str) -> Decision:
         """Say that something of the pod stays as it is."""
         return Decision(self.name, Outcome.KEPT, reason, message)
-
-    def not_asked(self, message: str) -> Decision:
-        """Say that nothing is to be done."""
-        return Decision(self.name, Outcome.SKIPPED, Reason.NOT_ASKED, message)
 
     def skipped(self, reason: Reason, message: str) -> Decision:
         """Say that something is left out."""

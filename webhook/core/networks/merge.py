@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Reason
 from webhook.core.networks.annotation import NetworkElement
@@ -42,27 +41,24 @@ def merge_networks(
     missing = {
         number: network for number, network in enumerate(wanted) if number not in merged.places
     }
-    owners = dict.fromkeys(("lo", *reserved), "another network that Multus attaches by itself")
-    for number, (element, interface) in enumerate(zip(own, interfaces, strict=True), 1):
-        named = f"{element.namespace}/{element.name}"
-        owners[interface] = f"element {number} ({named}) of annotation {names.NETWORKS}"
+    taken = {"lo", *reserved, *interfaces}
     for network in filter(lambda each: each.interface, missing.values()):
-        interface = network.interface or ""
-        if interface in owners:
+        if network.interface in taken:
             message = (
                 f"pod {pod_name}: profile {profile.name} attaches network "
-                f"{network.namespace or namespace}/{network.name} as interface {interface}, but "
-                f"{owners[interface]} has that name; name another interface in one of the two"
+                f"{network.namespace or namespace}/{network.name} as interface "
+                f"{network.interface}, but another network of the pod has that name; name another "
+                "interface in one of the two"
             )
             raise Denied("networks", Reason.INTERFACE_CONFLICT, message)
-        owners[interface] = f"its network {network.name}"
+        taken.add(network.interface or "")
     automatic = range(first + len(own), first + len(own) + len(missing))
     for position, (number, network) in zip(automatic, missing.items(), strict=True):
         request = network.interface
-        if request is None and f"net{position}" in owners:
+        if request is None and f"net{position}" in taken:
             free = (each for each in count(1) if each not in automatic)
-            request = next(f"net{each}" for each in free if f"net{each}" not in owners)
-            owners[request] = f"its network {network.name}"
+            request = next(f"net{each}" for each in free if f"net{each}" not in taken)
+            taken.add(request)
         merged.places[number] = len(merged.elements)
         element = NetworkElement(network.namespace or namespace, network.name, request)
         merged.elements.append(element)

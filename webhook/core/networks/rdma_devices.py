@@ -15,8 +15,8 @@ from typing import Any
 from webhook.core.networks.status import secondary_networks
 
 MOST_DEVICES = 64
-"""More are taken for none: NCCL reads 32 names, and UCX ends the process for more than 64. Source: NCCL src/transport/net_ib,
-MAX_IB_DEVS; UCX src/ucp/core/ucp_context.c ucp_is_resource_in_device_list."""
+"""More are taken for none: NCCL reads 32 names, and UCX ends the process for more than 64.
+Source: NCCL src/transport/net_ib MAX_IB_DEVS; UCX ucp_is_resource_in_device_list."""
 MAX_NAME = 64
 """Longest name of an RDMA device: Linux' IB_DEVICE_NAME_MAX."""
 MAX_VALUE = MOST_DEVICES * (MAX_NAME + len(",:1"))
@@ -59,9 +59,10 @@ def nccl_ib_hca(devices: tuple[str, ...]) -> str:
 
 
 def ucx_net_devices(devices: tuple[str, ...]) -> str:
-    """Write the value of UCX_NET_DEVICES: names with their port; of none UCX's own default ``all``, since an empty list is no device.
+    """Write the value of UCX_NET_DEVICES: names with their port; of none UCX's default ``all``.
 
-    Releases of UCX compare the whole ``name:port``. What device plugins give has one port, which is 1: virtual functions, and every
-    device of mlx5. Source: UCX src/ucp/core/ucp_context.c ucp_config_table, ucp_is_resource_in_device_list (1.10 to 1.20).
+    An empty list is no device. Releases of UCX compare the whole ``name:port``. What device plugins
+    give has one port, which is 1: virtual functions, and every device of mlx5. Source: UCX
+    src/ucp/core/ucp_context.c ucp_config_table, ucp_is_resource_in_device_list (1.10 to 1.20).
     """
     return ",".join([f"{name}:1" for name in devices]) or "all"

@@ -4,7 +4,7 @@ The first fault is enough here: `fabric-injector profiles validate` tells all of
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -27,8 +27,6 @@ from webhook.core.profiles.profile import (
     Profile,
     Profiles,
     ProfileSpec,
-    foreign_pod_labels,
-    same_pod_labels,
 )
 from webhook.core.profiles.slips import one_of, unknown_field
 from webhook.core.profiles.template import Templates
@@ -128,7 +126,6 @@ def parse_profiles(content: str | bytes, *, takes_profiles: bool = True) -> Prof
                     message = f"the file is to hold one object, with {wanted}"
                     raise Fault(("kind",), f"{message}; write others elsewhere")
                 profiles[read.name] = read
-                _check_pod_labels(read.name, profiles.values())
             else:
                 settings = read
         except Fault as fault:
@@ -217,15 +214,6 @@ def _read_spec(name: str, spec: Any) -> Profile:
 
 def _read(kind: Any, written: Any) -> Any:
     return kind.read(written)
-
-
-def _check_pod_labels(name: str, profiles: Collection[Profile]) -> None:
-    """Raise Fault where the same pods would choose profile *name* and an earlier one."""
-    if owner := same_pod_labels(profiles).get(name):
-        raise Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
-    for writer, label, owner in foreign_pod_labels(profiles):
-        told = f"profile {writer} gives its pods {label}, which chooses {owner}; change one"
-        raise Fault(("spec", "podLabels" if owner == name else "pod"), told)
 
 
 def _revision(content: Any) -> str:

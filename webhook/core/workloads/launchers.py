@@ -88,7 +88,11 @@ class Script:
         self.commands = tuple([Command(words, _options(words)) for words in commands or ()])
         self.launchers = [one.options for one in self.commands if one.options is not None]
         self.sets_backend = any("PET_RDZV_BACKEND" in " ".join(each) for each in commands or ())
-        self._taken: dict[bool, list[Taken]] = {}
+        self.taken = {
+            static: [_taken(one, is_static=static) for one in self.launchers]
+            for static in (False, True)
+        }
+        """What the address options of each launcher take, by whether the backend is static."""
 
     @cached_property
     def runs_shell_file(self) -> bool:
@@ -132,15 +136,9 @@ class Script:
             for (words, _), following in pairwise(self.commands)
         )
 
-    def taken(self, *, is_static: bool) -> list[Taken]:
-        """Return for each launcher what its address options take."""
-        if is_static not in self._taken:
-            self._taken[is_static] = [_taken(one, is_static=is_static) for one in self.launchers]
-        return self._taken[is_static]
-
     def use(self, name: str, *, is_static: bool) -> Use:
         """Say what the commands do with a variable."""
-        taken = iter(self.taken(is_static=is_static))
+        taken = iter(self.taken[is_static])
         before_port: set[bool] = set()
         for words, options in self.commands:
             by_launcher = [] if options is None else next(taken)
@@ -312,7 +310,7 @@ def given_variables(container: Object) -> frozenset[str]:
     script = script_of(container)
     if not script.launchers:
         return frozenset()
-    taken = script.taken(is_static=_backend(container, script) == "static")
+    taken = script.taken[_backend(container, script) == "static"]
     found = frozenset([name for by_launcher in taken for name, _ in by_launcher])
     return found if len(found) <= _MOST_GIVEN else frozenset()
 

@@ -10,8 +10,13 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, Variables, find_addresses
 from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
 from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
-from webhook.core.workloads.marks import find_mark, shows_member
-from webhook.core.workloads.nodes import Nodes, is_single_node, stays_on_one_node
+from webhook.core.workloads.nodes import (
+    Nodes,
+    find_mark,
+    is_single_node,
+    shows_member,
+    stays_on_one_node,
+)
 from webhook.core.workloads.training_pod import Job, NotTraining, Rendezvous, TrainingPod
 
 _ONE_NODE = "the job runs on one node: its ranks need no network to meet"

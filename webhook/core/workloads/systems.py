@@ -29,7 +29,6 @@ KUEUE: Final = "kueue.x-k8s.io/"
 LWS: Final = "leaderworkerset.sigs.k8s.io/"
 RAY: Final = "ray.io/"
 STORM: Final = "stormservice.orchestration.aibrix.ai/"
-TORCH_ON_K8S: Final = "train.distributed.io"
 VOLCANO: Final = torchx.VOLCANO
 
 COMPLETION_INDEX: Final = BATCH + "job-completion-index"
@@ -49,6 +48,11 @@ _GANGS: Final = (
     ),
 )
 """Schedulers, with the label or annotation that names a gang, and the one of its least size."""
+_BY_GROUP_NAME: Final = {
+    KUBEDL: ("kubedl", "replica-type", "pytorch"),
+    "train.distributed.io": ("torch-on-k8s", "task-type", "torch"),
+}
+"""System, label of the role and training container."""
 _TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
 _MPI = ("MPIJob", "mpi-operator", "mpijob-controller")
 _SLINKY = "slinky.slurm.net/"
@@ -235,29 +239,23 @@ def _other_framework(
     return _without_ranks(system, message)
 
 
-def kubedl(it: PodFacts) -> Found:
-    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``."""
-    # Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
-    if it.labels.get(GROUP_NAME) != KUBEDL or "job-name" not in it.labels:
+def by_group_name(it: PodFacts) -> Found:
+    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``, and TorchJobs.
+
+    Workers of a TorchJob may carry ``task-role=master`` too. Source: kubedl-io/kubedl
+    pkg/job_controller/api/v1/constants.go, controllers/pytorch; hliangzhao/torch-on-k8s
+    apis/train/v1alpha1/constants.go, controllers/train.
+    """
+    group, job = it.labels.get(GROUP_NAME, ""), it.labels.get("job-name")
+    if group not in _BY_GROUP_NAME or job is None:
         return None
-    kind, role = it.owner.get("kind"), it.labels.get("replica-type", "").lower()
-    if kind not in (None, "PyTorchJob"):
-        return _other_framework(it, "kubedl", role, kind)
-    return _with_aimaster(it, "kubedl", role, "pytorch")
-
-
-def torch_on_k8s(it: PodFacts) -> Found:
-    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too."""
-    # Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
-    if it.labels.get(GROUP_NAME) != TORCH_ON_K8S or "job-name" not in it.labels:
-        return None
-    return _with_aimaster(it, "torch-on-k8s", it.labels.get("task-type", "").lower(), "torch")
-
-
-def _with_aimaster(it: PodFacts, system: str, role: str, container: str) -> Found:
+    system, label, container = _BY_GROUP_NAME[group]
+    kind, role = it.owner.get("kind"), it.labels.get(label, "").lower()
+    if system == "kubedl" and kind not in (None, "PyTorchJob"):
+        return _other_framework(it, system, role, kind)
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", system)
-    job, leads, sizes = it.labels["job-name"], role == "master", ("WORLD_SIZE", "PET_NNODES")
+    leads, sizes = role == "master", ("WORLD_SIZE", "PET_NNODES")
     return _replicas(it, system, job, container=container, leads=leads, sizes=sizes)
 
 
@@ -457,8 +455,7 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
     trainjob,  # its pods are JobSets' pods
     jobset,  # its pods are Jobs' pods
     kubeflow,  # MPI launchers are Jobs' pods; with gang scheduling pods carry Volcano's marks
-    kubedl,  # shares the unprefixed job-name with Jobs
-    torch_on_k8s,
+    by_group_name,  # shares the unprefixed job-name with Jobs
     volcano,
     hyperpod,
     ray,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.core.addresses import DEFAULT, choose_alone, source_named
 from webhook.core.cluster.demand import NOWHERE, wanted
-from webhook.core.cluster.networks import NetworkFault, NetworkLook, Obstacle, look_at_network
+from webhook.core.cluster.networks import NetworkLook, Obstacle, look_at_network
 from webhook.core.model import Object
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, Profiles
@@ -76,28 +76,21 @@ def check_networks(snapshot: Snapshot) -> Iterator[Finding]:
 def _of_look(profile: Profile, look: NetworkLook) -> Iterator[Finding]:
     subject = f"profile {profile.name}: {look.title}"
     for fault, namespaces in look.faults.items():
-        yield _failure(subject, fault, namespaces)
+        where = [namespace for namespace in namespaces if namespace != NOWHERE]
+        message = f"{fault.message} (for pods of {listed(where)})" if where else fault.message
+        yield _CODES[fault.obstacle].fail(subject, message, fault.action)
     if look.faults:
         return
+    by_network = any(each.resources for each in look.attached)
+    has_device = by_network or profile.resources or profile.quantities
     if look.is_unused:
         message = "is looked for in each namespace that uses the profile; none does yet"
         yield ok("networks", subject, message)
-    elif look.network is None or _asks_for_device(profile, look.attached):
+    elif look.network is None or has_device:
         yield ok("networks", subject, "exists")
     else:
         message = "exists, and neither it nor the profile names a device: no pod gets RDMA by it"
         yield NETWORK_WITHOUT_DEVICE.warn(subject, message)
-
-
-def _failure(subject: str, fault: NetworkFault, namespaces: Sequence[str]) -> Finding:
-    where = [namespace for namespace in namespaces if namespace != NOWHERE]
-    message = f"{fault.message} (for pods of {listed(where)})" if where else fault.message
-    return _CODES[fault.obstacle].fail(subject, message, fault.action)
-
-
-def _asks_for_device(profile: Profile, attached: Sequence[Attachment]) -> bool:
-    by_network = any(each.resources for each in attached)
-    return by_network or bool(profile.resources or profile.quantities)
 
 
 def _addresses(profile: Profile, attached: Sequence[Attachment]) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -72,33 +73,25 @@ def check_definition(snapshot: Snapshot) -> Iterator[Finding]:
             yield DEFINITION_OUTDATED.fail(_TITLE, "does not exist: there can be no FabricProfile")
         return
     conditions = (found.get("status") or {}).get("conditions") or ()
+    versions = (found.get("spec") or {}).get("versions") or ()
+    served = [each for each in versions if each.get("name") == _VERSION and each.get("served")]
     if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
         action = "look at the conditions of its status: another one may have its names"
         yield DEFINITION_OUTDATED.fail(_TITLE, "is not Established, so not served", action)
-    elif (schema := _schema(found)) is None:
+    elif not served:
         yield DEFINITION_OUTDATED.fail(_TITLE, f"does not serve version {_VERSION}")
-    elif _as_stored(schema) != _as_stored(object_schema()):
+    elif _as_stored(served[0].get("schema")) != _as_stored({"openAPIV3Schema": object_schema()}):
         yield DEFINITION_OUTDATED.warn(_TITLE, "is not that of this version")
     else:
         yield ok("profiles", _TITLE, "is established, with the schema of this version")
 
 
-def _schema(definition: Object) -> Any:
-    versions = (definition.get("spec") or {}).get("versions") or ()
-    for each in versions:
-        if each.get("name") == _VERSION and each.get("served"):
-            return (each.get("schema") or {}).get("openAPIV3Schema")
-    return None
-
-
 def _as_stored(schema: Any) -> Any:
     """Return a schema as the API server holds it: all its bounds are 64-bit floats."""
-    if isinstance(schema, Mapping):
-        return {key: _as_stored(value) for key, value in schema.items()}
-    if isinstance(schema, list):
-        return [_as_stored(value) for value in schema]
-    return float(schema) if type(schema) is int else schema
+    return json.loads(json.dumps(schema), parse_int=float)
 
+
+# claims
 
 DEVICE_CLASS_MISSING = Code(
     "claims/device-class-missing",

@@ -1,20 +1,26 @@
-"""Try whether the API servers reach the webhook, by a dry run of a pod."""
+"""Try whether the API servers reach the webhook, and look for others that change pods too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from webhook.core import names
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.diagnose.check.configuration import NAME_LABEL, reaches
-from webhook.diagnose.check.needs import LabelledNamespace, configuration, labelled, webhooks_of
-from webhook.diagnose.common import WEBHOOK_UNREACHABLE
+from webhook.diagnose.check.configuration import NAME_LABEL, matches_pod_creation, reaches
+from webhook.diagnose.check.needs import (
+    LabelledNamespace,
+    configuration,
+    configurations,
+    labelled,
+    webhooks_of,
+)
+from webhook.diagnose.common import WEBHOOK_UNREACHABLE, read_refusal
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected
-from webhook.diagnose.refusal import read_refusal
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import RequestFailed
@@ -135,3 +141,57 @@ def probe_pod(profile: str) -> Object:
     }
     metadata = {"generateName": PROBE, "labels": {names.PROFILE: profile}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+# others
+
+INSTALLED_TWICE = Code(
+    "injectors/installed-twice",
+    "Another configuration calls fabric-injector too, so every pod is sent twice.",
+    "delete it, or name the right one by --webhook-configuration",
+)
+INJECTOR_COLLIDES = Code(
+    "injectors/injector-collides",
+    "Another webhook changes pods in ways that collide with this one.",
+    "keep the labelled namespaces out of its namespaceSelector, or of this one",
+)
+_USE_ONE = "use one of the two in a namespace"
+_COLLIDING: Mapping[str, tuple[str, str]] = {
+    "network-resources-injector": (
+        "is network-resources-injector: it requests the devices of a pod's networks too",
+        INJECTOR_COLLIDES.action,
+    ),
+    "spiderpool|spidernet": ("is Spiderpool: it adds networks and devices of its own", _USE_ONE),
+    "erdma": ("is Alibaba Cloud's eRDMA controller: it adds devices of its own", _USE_ONE),
+    "kubemacpool": (
+        "is KubeMacPool: it gives no addresses to networks that are added after it",
+        "give no MAC range to the networks of the profiles",
+    ),
+}
+"""What is known of a webhook, by a part of its configuration's, its own or its Service's name."""
+
+
+def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
+    """Look at every other MutatingWebhookConfiguration that pods are sent to."""
+    if snapshot.namespace:
+        return
+    own = snapshot.configuration
+    for other in configurations(snapshot):
+        name = other["metadata"]["name"]
+        entries = [each for each in webhooks_of(other) if matches_pod_creation(each)]
+        if name == own or not entries:
+            continue
+        texts = " ".join([name, *(f"{each.get('name')} {_service(each)}" for each in entries)])
+        subject = f"MutatingWebhookConfiguration {name}"
+        known = next((each for key, each in _COLLIDING.items() if re.search(key, texts)), None)
+        if "fabric-injector" in texts:
+            message = "calls fabric-injector too: every pod is sent twice"
+            action = f"delete it, or give --webhook-configuration in place of {own}"
+            yield INSTALLED_TWICE.fail(subject, message, action)
+        elif known is not None:
+            yield INJECTOR_COLLIDES.warn(subject, *known)
+
+
+def _service(entry: Object) -> str:
+    service = (entry.get("clientConfig") or {}).get("service") or {}
+    return f"{service.get('namespace')}/{service.get('name')}"

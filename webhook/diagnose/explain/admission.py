@@ -15,11 +15,12 @@ from webhook.diagnose.common import (
     WEBHOOK_MISSED,
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
+    api_messages,
+    read_refusal,
 )
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import FINISHED, ObservedPod
-from webhook.diagnose.refusal import api_messages, read_refusal
 from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
@@ -160,9 +161,8 @@ def _said(text: str) -> str:
 # pods that exist
 
 _NOT_WORTH_A_WORD = (
-    *(Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED),
-    *(Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME),
-    Reason.HUGEPAGES,
+    *(Reason.DISABLED, Reason.SINGLE_NODE, Reason.NO_MASTER),
+    *(Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES),
 )
 """Reasons of a step that was left out, which nobody needs to act on."""
 _WARNINGS: Mapping[Reason, Code] = {
@@ -172,7 +172,7 @@ _WARNINGS: Mapping[Reason, Code] = {
     Reason.OVERSIZED: SHARED_MEMORY_BEYOND_LIMIT,
 }
 """The codes of what admission would warn of today; other warnings are STEP_DOUBTFUL."""
-_LOOKED_AT_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
+_SAID_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
 _LABEL = f"kubectl label namespace {{}} {names.PROFILE}=PROFILE, then restart the job"
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
@@ -208,23 +208,18 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
     message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
     yield ok("injection", pod, f"{head}: {what}" if status else message)
     verdict = pod.verdict
-    if verdict is not None and verdict.allowed and verdict.profile:
-        for decision in verdict.decisions:
-            yield from _decision(snapshot, pod, decision)
-
-
-def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Finding]:
-    step, outcome, reason = decision.step, decision.outcome, decision.reason
-    message = said(decision, pod)
-    is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
-    if is_unknown or reason in _LOOKED_AT_ELSEWHERE:
-        return
-    if outcome is Outcome.WARNED:
-        code = _WARNINGS.get(reason, STEP_DOUBTFUL)
-        yield code.warn(pod, f"{step}: {message}", stage=Stage.SPEED)
-    elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
-        message = f"not injected: {step}: {message}"
-        yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
+    is_told = verdict is not None and verdict.allowed and verdict.profile
+    for decision in verdict.decisions if verdict is not None and is_told else ():
+        step, outcome, reason = decision.step, decision.outcome, decision.reason
+        is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
+        if is_unknown or reason in _SAID_ELSEWHERE:
+            continue
+        message = f"{step}: {said(decision, pod)}"
+        if outcome is Outcome.WARNED:
+            code = _WARNINGS.get(reason, STEP_DOUBTFUL)
+            yield code.warn(pod, message, stage=Stage.SPEED)
+        elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
+            yield STEP_SKIPPED.warn(pod, f"not injected: {message}", stage=Stage.SPEED)
 
 
 def said(decision: Decision, pod: ObservedPod) -> str:

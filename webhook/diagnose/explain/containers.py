@@ -69,6 +69,8 @@ _WAIT_ACTION = {
 }
 GAVE_UP = 75
 """The exit status of a wait step that found no address: wait.sh."""
+_WORDS = "fabric-injector: "
+"""How the last words of a wait step begin that gave up: wait.sh."""
 _SIGBUS = 135
 _SMALL = 1 << 30
 """Less /dev/shm than this is soon full of what data loaders and NCCL put there."""
@@ -106,7 +108,8 @@ def _container(pod: ObservedPod, status: Object) -> Iterator[Finding]:
     name, state, ended = str(status.get("name")), status.get("state") or {}, _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
-    if is_wait and _gave_up(ended):
+    is_own_word = str(ended.get("message") or "").startswith(_WORDS) and ended.get("exitCode")
+    if is_wait and (is_own_word or ended.get("exitCode") == GAVE_UP):
         if not (pod.member and pod.member.published.wait_ends):  # else that is the cause
             again = " and waits again" if pod.is_live else ""
             detail = common_form(str(ended.get("message") or "its time was up"), pod.name)
@@ -131,18 +134,6 @@ def _container(pod: ObservedPod, status: Object) -> Iterator[Finding]:
         action = action or f"look at its log: {pod.log_command(name)}"
         detail = _words(ended, pod.name)
         yield CONTAINER_FAILED.fail(pod, message, action, detail=detail)
-
-
-def _gave_up(ended: Object) -> bool:
-    """Tell a wait that was over before the address came, by its exit status or its last words."""
-    said = str(ended.get("message") or "")
-    return ended.get("exitCode") == GAVE_UP or (
-        bool(ended.get("exitCode")) and said.startswith(_WORDS)
-    )
-
-
-_WORDS = "fabric-injector: "
-"""How the wait step's last words begin: wait.sh."""
 
 
 def _action(pod: ObservedPod, ended: Object, *, is_wait: bool) -> str:

@@ -65,9 +65,8 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> tuple[list[Finding], set[s
     What waits for an earlier failure to end is a warning.
     """
     found = [one for rule in RULES for one in rule(snapshot, job)]
-    failed = any(one.level == "fail" and one.stage < Stage.WAIT for one in found)
-    if failed:
-        found = [_followed(one) if one.stage is Stage.WAIT else one for one in found]
+    if any(one.level == "fail" and one.stage < Stage.WAIT for one in found):
+        found = [_followed(one) for one in found]
     found += [UNREAD.warn(unread.what, unread.problem, unread.remedy) for unread in snapshot.unread]
     if not job.pods and not any(one.level != "ok" and one.stage < Stage.UNREAD for one in found):
         message = f"namespace {job.namespace} has no pod of it"
@@ -87,7 +86,7 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> tuple[list[Finding], set[s
 
 def _followed(one: Finding) -> Finding:
     """Make of a wait what it is beside its cause."""
-    if one.level != "fail":
+    if one.level != "fail" or one.stage is not Stage.WAIT:
         return one
     remedy = one.remedy if one.code is WAIT_GAVE_UP else "correct the cause: see above"
     return replace(one, level="warn", remedy=remedy)

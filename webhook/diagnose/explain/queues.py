@@ -70,11 +70,6 @@ def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Say why Kueue or Volcano does not admit the job."""
     if any(is_gated(pod.pod) for pod in job.live):
         return  # its pods say so
-    yield from _by_kueue(snapshot, job)
-    yield from _by_volcano(job)
-
-
-def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     for workload in job.workloads or ():
         hold = hold_of(workload, snapshot.now)
         if hold is None:
@@ -88,6 +83,7 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
         message = ": ".join(filter(None, (f"Kueue {hold.does.format(what)}", hold.said)))
         level: Level = "warn" if hold is _SILENT else "fail"
         yield KUEUE_WAITING.found(level, subject, message, hold.remedy, stage=stage)
+    yield from _by_volcano(job)
 
 
 def is_gated(pod: Object) -> bool:

@@ -72,8 +72,7 @@ def draw_timeline(snapshot: JobSnapshot, pods: Sequence[ObservedPod]) -> Timelin
     for pod in pods:
         steps = _steps(marks[pod.name], now, is_live=pod.is_live)
         zero = zeros.get(pod.job)
-        there = None if zero is None else _address_at(marks[zero.name])
-        whom = _whom(pod, steps, zero, there)
+        whom = _whom(pod, steps, zero, marks[zero.name] if zero else ())
         found[pod.name] = Start(steps, "; ".join(_says(pod, steps, whom, now)))
     last = max((_last(start, now) for start in found.values()), default=0.0)
     return Timeline(since, round(last * (1 + 1 / _MARGIN), 1) or 1.0, found)
@@ -133,18 +132,17 @@ def _steps(marks: Sequence[tuple[str, float]], now: float, *, is_live: bool) -> 
     return tuple(step for step in steps if step.name and step.ends != step.begins)
 
 
-def _address_at(marks: Iterable[tuple[str, float]]) -> float | None:
-    """Return by when the pod's network was made, with which it has its address."""
-    return next((at for name, at in marks if name in (CONTAINERS, WAIT, TRAINING)), None)
-
-
 def _whom(
-    pod: ObservedPod, steps: Iterable[Step], zero: ObservedPod | None, there: float | None
+    pod: ObservedPod,
+    steps: Iterable[Step],
+    zero: ObservedPod | None,
+    marks: Iterable[tuple[str, float]],
 ) -> str:
-    """Say for what the wait step waits or waited, by when rank 0 got its address."""
+    """Say for what the wait step waits or waited, by when rank 0 got its network and address."""
     wait = next((step for step in steps if step.name == WAIT), None)
     if wait is None or pod.is_master or "master-addr" not in needs(pod):
         return "its own address"
+    there = next((at for name, at in marks if name in (CONTAINERS, WAIT, TRAINING)), None)
     if zero is None or there is None or there > wait.begins:
         return zero.name if zero else "rank 0"
     return "rank 0's address"

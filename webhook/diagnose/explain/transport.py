@@ -149,14 +149,11 @@ def _way(network: str, log: NcclLog) -> str:
     if network == "gIB" or network.startswith("IB"):  # IBext, IBext_v8: of NVIDIA's plugin
         return "RDMA"
     if network.endswith("Libfabric") or network == "OFI":
-        if log.providers and all(map(_is_of_kernel, log.providers)):
+        providers = {provider.partition(";")[0] for provider in log.providers}
+        if providers and providers <= _KERNEL_PROVIDERS:
             return _TCP
         return f"libfabric ({' or '.join(log.providers) or 'provider not told'})"
     return f"NCCL's plugin {network}"
-
-
-def _is_of_kernel(provider: str) -> bool:
-    return provider.partition(";")[0] in _KERNEL_PROVIDERS
 
 
 def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:

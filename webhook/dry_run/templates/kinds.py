@@ -119,8 +119,7 @@ def leader_worker_set(workload: Workload) -> Found:
     spec, both = workload.spec, workload.spec.node("leaderWorkerTemplate")
     name, leader = workload.name, f"{workload.name}-0"
     size, groups = both.number("size"), spec.number("replicas")
-    is_own = spec.node("networkConfig").text("subdomainPolicy", "Shared") == "UniquePerReplica"
-    values = {"set": name, "subdomain": leader if is_own else name, "size": size}
+    values = {"set": name, "subdomain": name, "size": size}
     shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
     first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
     count = groups * min(size, 1)
@@ -198,13 +197,9 @@ def mpi_job(workload: Workload) -> Found:
     if workload.root.text("apiVersion").endswith("/v1"):
         yield from kubeflow_job(workload)
         return
-    launcher_works = workload.spec.flag("runLauncherAsWorker")
     for role, replicas in _roles(workload).items():
         values = {"role": role, "batch": f"{workload.name}-launcher"}
-        if role == "launcher":
-            shapes = "job mpi mpi-launcher" + (" mpi-rank" if launcher_works else "")
-        else:
-            shapes = "mpi mpi-worker " + ("mpi-next-rank" if launcher_works else "mpi-rank")
+        shapes = "job mpi mpi-launcher" if role == "launcher" else "mpi mpi-worker"
         yield from workload.several(replicas, shapes, values)
 
 
@@ -220,13 +215,11 @@ def volcano_job(workload: Workload) -> Found:
     names = [task.text("name", f"default{index}") for index, task in enumerate(nodes)]
     tasks = dict(zip(names, nodes, strict=True))
     ranks, values = _pytorch_plugin(workload, plugins.get("pytorch"), tasks)
-    queue = workload.spec.text("queue", "default")
     hosts = _volcano_hosts(workload.name, names) if "svc" in plugins else []
     svc = " volcano-svc" if "svc" in plugins else ""
     for index, copies in _shown_by_role([task.node("template") for task in nodes]):
         shapes = f"volcano{svc} {ranks.get(names[index], ranks.get('', ''))}"
-        own = {**values, "queue": queue, "task": names[index]}
-        alone = not ranks
+        own, alone = {**values, "task": names[index]}, not ranks
         for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
             if hosts and isinstance(each, Template):
                 for container in podspec.every_container(each.pod):
@@ -370,12 +363,9 @@ def storm_service(workload: Workload) -> Found:
         name, is_stateful = role.text("name"), role.flag("stateful")
         podset = f"{roleset}-{name}-{UNKNOWN_SUFFIX}" + ("-0" if is_stateful else "")
         values = {"roleset": roleset, "role": name, "podset": podset, "size": size}
-        shapes, count, sets = "storm", replicas, 1
+        shapes, count, sets = "storm storm-stateful" if is_stateful else "storm", replicas, 1
         if size > 1:
             shapes, count, sets = "storm storm-podset", size * min(replicas, 1), replicas
-            shapes += " storm-stateful-podset" if is_stateful else ""
-        elif is_stateful:
-            shapes = "storm storm-stateful"
         yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
 
 
