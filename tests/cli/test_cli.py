@@ -25,9 +25,11 @@ def test_lists_every_command_in_one_whole_line() -> None:
 
 def test_help_and_completion_of_commands_import_none_of_them() -> None:
     script = (
-        "import sys; from click.shell_completion import ShellComplete; from webhook.cli import main\n"
+        "import sys; from click.shell_completion import ShellComplete\n"
+        "from webhook.cli import main\n"
         "main(['--help'], standalone_mode=False)\n"
-        "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([], 's')])\n"
+        "found = ShellComplete(main, {}, 'fabric-injector', '').get_completions([], 's')\n"
+        "print(*[item.value for item in found])\n"
         "print(*sys.modules)"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What ``control`` hands to the controller: how Multus is configured, as its files say at each look."""
+"""What ``control`` hands to the controller: how Multus is configured at each look."""
 
 from collections.abc import Callable
 from pathlib import Path

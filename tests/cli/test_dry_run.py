@@ -104,8 +104,8 @@ def test_takes_the_last_of_a_key_that_is_written_twice_as_kubectl_does(folder: P
     [pod] = pods(result)
     assert pod["pod"]["spec"]["containers"][0]["resources"]["limits"] == {"cpu": 2}
     assert pod["warnings"][0] == (
-        "standard input: line 12, column 5: spec.containers[0].resources: is written twice, also in "
-        "line 10; the last one counts"
+        "standard input: line 12, column 5: spec.containers[0].resources: is written twice, "
+        "also in line 10; the last one counts"
     )
     assert result.exit_code == 0
     (folder / "profiles.yaml").write_text(f"{PROFILES}spec: {{}}\n")
@@ -131,7 +131,7 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
     "a folder without manifests": (
         ["-f", str(Path(__file__).parent)],
         None,
-        "tests/cli: expected files that end in .json, .yaml, .yml, found none; name a file, or give -R",
+        "tests/cli: expected files that end in .json, .yaml, .yml, found none; name a file",
     ),
     "no YAML": (
         ["-f", "-"],

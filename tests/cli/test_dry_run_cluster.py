@@ -63,7 +63,7 @@ def test_leaves_out_an_object_with_a_fault_and_says_so(folder: Path, server: Fak
     [
         (
             text(404, NOT_INSTALLED),
-            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold",
+            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the",
         ),
         (
             status(403, "no such right"),

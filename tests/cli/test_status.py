@@ -82,7 +82,7 @@ def was_not_injected(scene: Scene) -> None:
 
 
 def is_not_indexed(scene: Scene) -> None:
-    """A Job's pods have GPUs and start torchrun, and no rank: nothing is injected, which looks like a mistake."""
+    """A Job's pods have GPUs, start torchrun and have no rank, which looks like a mistake."""
     scene.pods = {"bert-x7k2p": scene.created(1)}
     pod = scene.pods["bert-x7k2p"]
     owner: Object = {"apiVersion": "batch/v1", "kind": "Job", "name": "bert", "uid": "u-job"}
@@ -97,7 +97,8 @@ def loses_rank_zero(scene: Scene) -> None:
 
 
 def is_refused(scene: Scene) -> None:
-    message = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-2: no network'
+    webhook = 'admission webhook "pods.fabric-injector.io" denied the request'
+    message = f"Error creating: {webhook}: pod bert-worker-2: no network"
     scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", message, at=ago(seconds=1)))
 
 
@@ -177,7 +178,7 @@ def test_an_owner_that_can_create_no_pod() -> None:
 
 def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
     scene, other = Scene(), second(Scene())
-    text = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 16 more needed"
+    text = "couldn't assign flavors to pod set worker: insufficient unused quota, 16 more needed"
     waiting = ("QuotaReserved", "False", "Pending", text)
     other.workloads.append(workload(waiting, owner=("PyTorchJob", "roberta")))
     admitted = ("QuotaReserved", "True", "QuotaReserved", ""), ("Admitted", "True", "Admitted", "")
@@ -233,15 +234,16 @@ def test_without_events_the_pods_tell() -> None:
     assert job.is_failing
 
 
+NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions"
+
+
 def cluster(*scenes: Scene) -> HostileConnection:
     objects: dict[str, Any] = {
         "/api/v1/pods": [pod for scene in scenes for pod in scene.pods.values()],
         "/api/v1/namespaces": [{"metadata": {"name": SPACE, "labels": scenes[0].labels}}],
         "/api/v1/nodes": scenes[0].nodes,
         "/api/v1/events": [each for scene in scenes for each in scene.events],
-        "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net": scenes[
-            0
-        ].networks["default", "rdma-net"],
+        f"{NETWORKS}/rdma-net": scenes[0].networks["default", "rdma-net"],
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": LEASE,
     }
     return HostileConnection(objects, SPACE)
@@ -343,7 +345,7 @@ def watch(
     *between: Callable[[], None],
     output: str = "wide",
 ) -> tuple[Result, list[float]]:
-    """Run --watch; between two looks do one thing after the other, then press Ctrl-C. Return how long it would have rested too."""
+    """Run --watch; do one thing after each look, then press Ctrl-C. Return its rests too."""
     rests: list[float] = []
     left = list(between)
 

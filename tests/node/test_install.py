@@ -88,7 +88,7 @@ def apply_preset(space: Namespace, preset: str) -> None:
 
 def printed(space: Namespace, preset: str) -> str:
     """Give what `fabric-injector presets` prints."""
-    return space.program("presets", preset).stdout
+    return space.program("presets", "show", preset).stdout
 
 
 def test_a_job_of_a_labelled_namespace_is_injected_and_meets_on_the_fabric(

@@ -119,5 +119,5 @@ def watched(context: BrowserContext, address: str, origin: str) -> Iterator[Page
 
 
 def is_fault(kind: str, text: str) -> bool:
-    """Tell a message of the console that nobody should cause; browsers write other answers there."""
+    """Tell a message of the console that nobody should cause; it has other answers too."""
     return kind in ("error", "warning") and not text.startswith("Failed to load resource")

@@ -13,8 +13,16 @@ WIDTHS = (390, 768, 1280)
 INJECTED = """\
 apiVersion: v1
 kind: Pod
-metadata: {name: p, labels: {fabric-injector.io/profile: rdma-shared}, annotations: {k8s.v1.cni.cncf.io/networks: rails/rail-0}}
-spec: {containers: [{name: c, image: i, securityContext: {runAsUser: 1}, env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]}]}
+metadata:
+  name: p
+  labels: {fabric-injector.io/profile: rdma-shared}
+  annotations: {k8s.v1.cni.cncf.io/networks: rails/rail-0}
+spec:
+  containers:
+  - name: c
+    image: i
+    securityContext: {runAsUser: 1}
+    env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
 """
 DENIED = INJECTED.replace("rails/rail-0", "rails/rail-9")
 MIXED = "---\n".join(

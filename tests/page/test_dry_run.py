@@ -144,7 +144,8 @@ def test_counts_the_pods_of_a_workload(page: Page) -> None:
     container = "{name: pytorch, image: i, command: [torchrun, train.py]}"
     role = f"{{replicas: 3, template: {{spec: {{containers: [{container}]}}}}}}"
     text = (
-        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert, namespace: research}\n"
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n"
+        "metadata: {name: bert, namespace: research}\n"
         f"spec: {{pytorchReplicaSpecs: {{Master: {role.replace('3', '1')}, Worker: {role}}}}}\n"
     )
     judge(page, text)

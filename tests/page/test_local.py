@@ -104,7 +104,8 @@ class TestStatus:
         picture = box.locator(".ranks").get_by_role("img")
         expect(picture).to_have_attribute(
             "aria-label",
-            "Rank 0 is bert-master-0, at 192.168.0.1. 3 other pods: 1 told of it, 2 waiting for it.",
+            "Rank 0 is bert-master-0, at 192.168.0.1. "
+            "3 other pods: 1 told of it, 2 waiting for it.",
         )
         assert picture.locator(".edge.waiting").count() == 2
         assert picture.locator(".edge.told").count() == 1

@@ -17,7 +17,7 @@ def test_shows_a_large_manifest_in_parts(page: Page) -> None:
     assert panel.locator(".line").count() == 400
     panel.get_by_role("button", name="Show all").click()
     page.wait_for_function(
-        "() => document.querySelectorAll('#results [role=tabpanel]:not([hidden]) .line').length > 9000"
+        "() => document.querySelectorAll('[role=tabpanel]:not([hidden]) .line').length > 9000"
     )
     expect(panel.locator(".line").nth(400)).to_be_focused()
 
@@ -49,7 +49,8 @@ def from_clipboard(page: Page, text: str) -> None:
         """(area, text) => {
             const pasted = new DataTransfer();
             pasted.setData("text/plain", text);
-            area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
+            const how = { clipboardData: pasted, bubbles: true, cancelable: true };
+            area.dispatchEvent(new ClipboardEvent("paste", how));
         }""",
         text,
     )
