@@ -27,6 +27,10 @@ SYMPTOMS = {
     "job gets no network": "the-job-gets-no-network-nothing-was-injected",
     "exit status 75": "the-wait-step-failed-with-status-75",
     "slow after upgrade": "it-worked-and-is-slow-after-an-upgrade",
+    "context deadline exceeded": "my-pod-is-refused-or-calling-the-webhook-failed",
+    "no IP addresses available": "my-pods-are-stuck-in-init",
+    "NCCL uses eth0": "nccl-or-gloo-uses-the-wrong-interface",
+    "MASTER_ADDR is a name": "master_addr-is-empty-or-a-name",
 }
 """What people type, and the section of faq.md that answers it."""
 SMALLEST_TEXT = 11
