@@ -57,7 +57,8 @@ def _time_is_up(file: str, why: str, limit: int) -> str:
     zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
     place = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
     annotation = place if " " in place else f"that pod's {place} annotation"
-    where = f"the Events of its rank-0 pod {zero}, at {annotation}"
+    whose = f"its rank-0 pod {zero}" if file.startswith("master-") else "this pod"
+    where = f"the Events of {whose}, at {annotation}"
     controller = "and at the fabric-injector controller"
     return f"{file} of job {_job()} {why} after {limit} s. Look at {where}, {controller}."
 

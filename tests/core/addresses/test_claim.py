@@ -205,7 +205,7 @@ def test_a_job_meets_at_whatever_address_its_claims_tell() -> None:
     told = podspec.annotations(verdict.pod)
     assert told[names.ADDRESS_SOURCE] == "claim"
     assert told[names.RENDEZVOUS_NETWORK] == "any claim@/any"
-    ends = "come from any claim once the driver of its claim has given them"
+    ends = "address on any claim: MASTER_ADDR, PET_MASTER_ADDR, PET_LOCAL_ADDR"
     assert decision(verdict, "rendezvous").message.endswith(ends)
     ends = "rendezvous: {network: CLAIM@INTERFACE}"
     assert decision(verdict, "environment").message.endswith(ends)

@@ -22,6 +22,7 @@ from webhook.core.injection import copies, pod_variables, wait
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
+from webhook.core.wording import listed
 from webhook.core.workloads.addresses import Variables
 from webhook.core.workloads.endpoint import is_local, split_endpoint
 from webhook.core.workloads.launchers import (
@@ -83,11 +84,23 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     awaited = (*needs, *pod_variables.needs(draft, plan))
     if awaited:
         wait.ensure(draft, plan, tuple(dict.fromkeys(awaited)))
-    return _decisions(plan, rendezvous, needs, kept, changed=draft.edits > before)
+    told = _whose_address(draft.pod, needs, plan.rendezvous_network.place) if needs else ""
+    return _decisions(plan, rendezvous, told, kept, changed=draft.edits > before)
+
+
+def _whose_address(pod: Object, needs: tuple[str, ...], place: str) -> str:
+    """Say what the pod needs: ``waits for rank 0's address on net1 of default/a: MASTER_ADDR``."""
+    verb, holds = "publishes its address", podspec.is_published
+    if "master-addr" in needs:
+        verb, holds = "waits for rank 0's address", podspec.takes_rank_zero
+    entries = [entry for each in podspec.containers(pod) for entry in podspec.env(each)]
+    held = [each for each in entries if holds(each) and not podspec.names_devices(each)]
+    variables = dict.fromkeys(each["name"] for each in held)
+    return f"{verb} on {place}: {listed(variables)}"
 
 
 def _decisions(
-    plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...], kept: list[str], *, changed: bool
+    plan: Plan, rendezvous: Rendezvous, told: str, kept: list[str], *, changed: bool
 ) -> Iterator[Decision]:
     if plan.training_pod is not None and plan.training_pod.message:
         yield STEP.skipped(plan.training_pod.reason, plan.training_pod.message)
@@ -95,12 +108,11 @@ def _decisions(
     if rendezvous.role == "master":
         who = "rank 0" if rendezvous.is_certain else "the first pod of its role"
     member = f"{who} of job {rendezvous.job}"
-    where = plan.rendezvous_network.place if plan.rendezvous_network is not None else ""
-    if needs:
-        given = f"once {plan.source.words.writer} has given them"
-        message = f"{member}: its addresses come from {where} {given}"
+    if told:
+        message = f"{member} {told}"
         yield STEP.added(message) if changed else STEP.already_there(message)
     else:
+        where = plan.rendezvous_network.place if plan.rendezvous_network is not None else ""
         message = f"{member} meets on the pod network and trains on {where}"
         if not plan.profile.address_variables:
             message += ": it waits for no address"

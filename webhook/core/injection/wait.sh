@@ -80,8 +80,9 @@ hold_back() {
     [ -z "$cause" ] || give_up "$cause"
     now
     if [ $((seconds - start)) -ge "$limit" ]; then
-      text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
-      give_up "$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
+      case $lack in master-*) whose="its rank-0 pod ${FABRIC_INJECTOR_RANK_ZERO:-}" ;; *) whose='this pod' ;; esac
+      text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of $whose"
+      give_up "$text, at that pod's network-status annotation, and at the fabric-injector controller."
     fi
     pause
   done
