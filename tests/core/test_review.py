@@ -14,13 +14,15 @@ import base64
 import copy
 import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import jsonpatch
 import pytest
 import yaml
 
-from tests import pods
+from tests import ROOT, pods
 from tests.core.builders import environment
 from tests.core.workloads.rows import build
 from tests.hostile.broken import deep
@@ -383,3 +385,20 @@ def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
     pod["spec"]["overhead"] = deep(200)
     assert respond(review(pod))["allowed"] is True
+
+
+def test_the_first_pod_opens_no_file() -> None:
+    """An attacker may hold all file descriptors; what is read must be there since the start."""
+    program = (
+        "import sys\n"
+        "from tests import hostile, pods\n"
+        "from webhook.core.review import answer_review\n"
+        "body = hostile.review(pods.load('pods/kubeflow-pytorchjob-1.yaml'))\n"
+        "world, opened = hostile.world('plain'), []\n"
+        "sys.addaudithook(lambda event, given: event == 'open' and opened.append(given[0]))\n"
+        "print(answer_review(body, hostile.PROFILES, world).verdict.reason, opened)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "injected []\n"

@@ -5,7 +5,6 @@ They come in a downward-API volume. For the profiles that ask for it, the same c
 """
 
 from copy import deepcopy
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -48,12 +47,19 @@ _NEEDS_AT: Final = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 
-@cache
-def script(name: str = "wait.sh") -> str:
-    """Return a shell script of this folder, without its comments."""
+def _read(name: str) -> str:
     text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
     lines = text.splitlines(keepends=True)
     return "".join([line for line in lines if not line.lstrip().startswith("#")])
+
+
+_SCRIPTS: Final = {name: _read(name) for name in ("wait.sh", "nccl_conf.sh")}
+"""Read at import: when the first pod comes, no file descriptor may be left."""
+
+
+def script(name: str = "wait.sh") -> str:
+    """Return a shell script of this folder, without its comments."""
+    return _SCRIPTS[name]
 
 
 def field_entry(variable: str, file: str) -> Object:
