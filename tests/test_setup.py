@@ -113,9 +113,8 @@ def test_names_all_that_is_missing_with_one_command(
 
 
 def test_needs_the_python_that_the_project_needs(machine: Machine) -> None:
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "requires-python"
-    ].removeprefix(">=")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["requires-python"].removeprefix(">=")
     machine.python(f"{wanted}.0")
     assert machine.set_up("run") == (0, "")
     machine.python("3.9.18")
@@ -166,21 +165,8 @@ def test_says_at_once_which_tiers_need_root(machine: Machine) -> None:
 def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_path: Path) -> None:
     """They are skipped: nobody can install a cgroup controller."""
     machine.go("1.26.8", "local")
-    for name in [
-        "dash",
-        "bash",
-        "busybox",
-        "buildah",
-        "mmdebstrap",
-        "runc",
-        "containerd",
-        "ip",
-        "nft",
-        "mount",
-        "unshare",
-        "ldd",
-        "gcc",
-    ]:
+    programs = "dash bash busybox buildah mmdebstrap runc containerd ip nft mount unshare ldd gcc"
+    for name in programs.split():
         machine.add(name)
     for file in ("opt/cni/bin/macvlan", "etc/ssl/cert.pem", "usr/include/stdlib.h"):
         (tmp_path / file).parent.mkdir(parents=True)
@@ -194,9 +180,8 @@ def first_commands(target: str) -> list[str]:
     """Give what make would run for the target, up to what it cannot know, such as an engine that `make image` misses."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     command = ["make", "--dry-run", target]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True
-    ).stdout.splitlines()
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    return done.stdout.splitlines()
 
 
 def targets() -> list[str]:
