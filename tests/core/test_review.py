@@ -402,3 +402,11 @@ def test_the_first_pod_opens_no_file() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "injected []\n"
+
+
+def test_a_plain_pod_whose_annotation_is_no_list_of_networks_stays_as_it_is() -> None:
+    pod = plain()
+    pod["metadata"]["annotations"] = {names.NETWORKS: "[{"}
+    verdict = judge(pod)
+    assert verdict.allowed
+    assert verdict.operations == []

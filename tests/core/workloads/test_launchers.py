@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.core.workloads.read_by_torch import COMMANDS
 from tests.tables import read
 from webhook.core.model import Object
+from webhook.core.workloads import launchers
 from webhook.core.workloads.launchers import (
     Use,
     given_variables,
@@ -190,3 +191,12 @@ def test_answers_about_any_text(text: str) -> None:
     assert shows_launcher(container) or not shows_torch_launcher(container)
     assert shows_torch_launcher(container) or not run_on_one_node([container])
     assert script_of(container).runs_again in (True, False)
+
+
+def test_what_was_read_is_forgotten_once_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launchers, "_REMEMBERED", 100)
+    one, other = (running(f"torchrun train-{name}.py {'x' * 60}") for name in "ab")
+    first = script_of(one)
+    assert script_of(one) is first
+    script_of(other)
+    assert script_of(one) is not first
