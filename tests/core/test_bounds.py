@@ -121,6 +121,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     *((make, bounds.ITEMS, "hold more than 5000 variables, words, mounts, resources and claims")
       for make in (_variables, _words, _mounts, _quantities)),
     *((make, QUANTITIES, f"{path}: expected a") for make, path in (
+        (_put("spec containers 0 lifecycle", lambda n: {"preStop": {"exec": {"command": ["a"] * n}}}), "spec.containers[0].lifecycle.preStop.exec.command"),
         (_put("spec resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
         (_put("spec containers 0 securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
         (_put("spec containers 0 securityContext", lambda n: {"seLinuxOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.seLinuxOptions"),

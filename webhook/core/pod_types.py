@@ -104,6 +104,19 @@ class SecurityContext(Read):
     capabilities: _Capabilities | None = None
 
 
+class _Exec(Read):
+    command: Annotated[list[str], Meta(max_length=QUANTITIES)] | None = None
+
+
+class _Hook(Read):
+    exec: _Exec | None = None
+
+
+class _Lifecycle(Read):
+    post_start: _Hook | None = None
+    pre_stop: _Hook | None = None
+
+
 class Container(Read):
     """Read a container."""
 
@@ -120,6 +133,10 @@ class Container(Read):
     ports: list[dict[str, Any]] | None = None
     resources: Resources | None = None
     security_context: SecurityContext | None = None
+    liveness_probe: _Hook | None = None
+    readiness_probe: _Hook | None = None
+    startup_probe: _Hook | None = None
+    lifecycle: _Lifecycle | None = None
 
 
 class _Owner(Read):
