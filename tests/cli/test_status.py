@@ -135,6 +135,7 @@ def test_leaves_out_what_asks_for_no_profile() -> None:
     scene = Scene()
     was_not_injected(scene)
     assert looked(scene, labels={SPACE: {}}) == []
+    assert len(looked(scene, labels={SPACE: {names.PROFILE: "shared"}})) == 1
     assert len(looked(scene, labels=None)) == 1, "the labels are not known"
 
 
