@@ -37,7 +37,7 @@ GROUP_NAME: Final = "group-name"
 PODCLIQUESET: Final = "app.kubernetes.io/part-of"
 STATEFUL_POD: Final = "statefulset.kubernetes.io/pod-name"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
-SIBLING_LABELS: Final = words.listed("siblings")
+SIBLING_LABELS: Final = words.plain("siblings")
 """Labels by which a training system finds the pods of one job, the most telling first."""
 _GANGS: Final = (
     ("coscheduling", "scheduling.x-k8s.io/pod-group", ""),

@@ -20,7 +20,7 @@ def word(name: str) -> re.Pattern[str]:
     return _whole("", _TABLES["words"][name])
 
 
-def listed(name: str) -> tuple[str, ...]:
+def plain(name: str) -> tuple[str, ...]:
     """Return words that are compared as they are."""
     return tuple(_TABLES["lists"][name])
 
