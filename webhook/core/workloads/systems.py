@@ -120,10 +120,16 @@ def leaderworkerset(it: PodFacts) -> Found:
         return None
     group = it.labels.get(LWS + "group-index", "")
     leader = f"{name}-{group}"
-    job = Job("leaderworkerset", leader, f"{name}/{group}", numbered(name), rank_zero=leader)
-    job.is_rank_zero = it.labels.get(LWS + "worker-index") == "0"
-    job.kind, job.nodes = f"LeaderWorkerSet {name}", of_number(it.annotations.get(LWS + "size"))
-    return job
+    return Job(
+        "leaderworkerset",
+        leader,
+        f"{name}/{group}",
+        numbered(name),
+        rank_zero=leader,
+        is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
+        kind=f"LeaderWorkerSet {name}",
+        nodes=of_number(it.annotations.get(LWS + "size")),
+    )
 
 
 def trainjob(it: PodFacts) -> Found:
@@ -187,15 +193,19 @@ def _of_jobset(it: PodFacts, system: str) -> Job:
     everywhere = labels.get(JOBSET + "global-replicas")
     here = labels.get(JOBSET + "replicatedjob-replicas")
     has_one_role = system == "trainjob" or (everywhere is not None and everywhere == here)
-    uid = labels.get(JOBSET + "jobset-uid") or name
-    job = Job(system, name, uid, numbered(name, ".+-[0-9]+-"), rank_zero=coordinator)
-    job.attempt = labels.get(JOBSET + "restart-attempt", "")
-    job.is_rank_zero = coordinator == it.name if coordinator else is_first and has_one_role
-    job.is_candidate = is_first and not coordinator
-    job.kind = f"JobSet {name}"
-    job.nodes = Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL
-    job.unsized = "" if everywhere else f"it has no label {JOBSET}global-replicas"
-    return job
+    return Job(
+        system,
+        name,
+        labels.get(JOBSET + "jobset-uid") or name,
+        numbered(name, ".+-[0-9]+-"),
+        attempt=labels.get(JOBSET + "restart-attempt", ""),
+        rank_zero=coordinator,
+        is_rank_zero=coordinator == it.name if coordinator else is_first and has_one_role,
+        is_candidate=is_first and not coordinator,
+        kind=f"JobSet {name}",
+        nodes=Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL,
+        unsized="" if everywhere else f"it has no label {JOBSET}global-replicas",
+    )
 
 
 def kubeflow(it: PodFacts) -> Found:
@@ -277,14 +287,20 @@ def volcano(it: PodFacts) -> Found:
         if entry["name"].startswith("VC_") and entry["name"].endswith("_HOSTS")
     }
     by_tasks = Nodes.SEVERAL if len(tasks) > 1 else Nodes.TEXT
-    uid = it.annotations.get(VOLCANO_GROUP) or it.uid or job
-    found = Job("volcano", job, uid, numbered(job, ".+-"), service=job, container=task or None)
-    found.attempt = it.annotations.get(VOLCANO + "job-version", "")
-    found.is_candidate, found.by_operator = index == "0", is_rank
-    found.kind = "" if is_rank else f"Volcano Job {job}"
-    found.nodes = as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks
-    found.unsized = "" if tasks else "its Volcano Job has no svc plugin"
-    return found
+    return Job(
+        "volcano",
+        job,
+        it.annotations.get(VOLCANO_GROUP) or it.uid or job,
+        numbered(job, ".+-"),
+        attempt=it.annotations.get(VOLCANO + "job-version", ""),
+        service=job,
+        container=task or None,
+        is_candidate=index == "0",
+        by_operator=is_rank,
+        kind="" if is_rank else f"Volcano Job {job}",
+        nodes=as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks,
+        unsized="" if tasks else "its Volcano Job has no svc plugin",
+    )
 
 
 def _has_pytorch_plugin(container: Object) -> bool:
@@ -415,12 +431,18 @@ def kueue_pod_group(it: PodFacts) -> Found:
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None
-    job = Job("kueue-pod-group", group, group, lambda name: f"{name}-".startswith(f"{group}-"))
+
     index = it.labels.get(KUEUE + "pod-group-pod-index")
-    job.is_rank_zero, job.is_candidate = index == "0", index is None
-    job.kind = f"pod group {group}"
-    job.nodes = of_number(it.annotations.get(KUEUE + "pod-group-total-count"))
-    return job
+    return Job(
+        "kueue-pod-group",
+        group,
+        group,
+        lambda name: f"{name}-".startswith(f"{group}-"),
+        is_rank_zero=index == "0",
+        is_candidate=index is None,
+        kind=f"pod group {group}",
+        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count")),
+    )
 
 
 def gang(it: PodFacts) -> Found:
