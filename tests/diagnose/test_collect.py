@@ -17,9 +17,10 @@ from tests.tables import cases
 from webhook.cli import explain, main
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.collect import Target, choose_pods, read_all, read_job
+from webhook.diagnose.collect import Target, read_all, read_job
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.pod_logs import choose_pods
 from webhook.diagnose.snapshot import Snapshot
 
 POD_LIST = f"GET /api/v1/namespaces/{SPACE}/pods"

@@ -14,21 +14,20 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
+from webhook.core.wording import listed
 from webhook.core.workloads.systems import STATEFUL_POD
 from webhook.diagnose.explain import queues
-from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read
 from webhook.diagnose.jobs import (
     NAME_LABELS,
     Job,
     JobKind,
-    ObservedPod,
     find_jobs,
     job_key,
     title,
 )
+from webhook.diagnose.pod_logs import read_logs
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
-from webhook.diagnose.wording import common_form, listed, named, natural
 from webhook.kube.catalogue import (
     EVENTS,
     NAMESPACES,
@@ -39,7 +38,6 @@ from webhook.kube.catalogue import (
     RESOURCE_CLAIMS,
     WORKLOADS,
 )
-from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource, object_key
 from webhook.world.profiles_read import ProfilesRead
@@ -227,7 +225,7 @@ def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobS
             device_offers=partial(_offers, cluster, pods, by_claim=bool(claims)),
             workloads=partial(_part, cluster, partial(_workloads, cluster, jobs)),
             policies=partial(_part, cluster, partial(_list, cluster, NETWORK_POLICIES)),
-            logs=partial(_logs, cluster, pods) if logs else lambda: None,
+            logs=partial(read_logs, cluster, pods) if logs else lambda: None,
         ),
         unread=tuple(cluster.unread()),
     )
@@ -320,86 +318,3 @@ def _workloads(cluster: Snapshot, jobs: Sequence[Job]) -> tuple[Object, ...]:
         lack = f"{group} serves no {what}" if group else lack
         raise Unread(what, f"{lack}; is Kueue installed as a whole?")
     return tuple(filter(None, found or ()))
-
-
-# logs
-
-MOST_PODS = 128
-_ALL_BYTES = 64 << 20
-_MOST_BYTES = 4 << 20
-"""Of one log. It begins where the kubelet last rotated it (containerLogMaxSize, 10 MiB)."""
-_SECONDS = 30.0
-_FORBIDDEN = 403
-_RIGHT = "ask for get of pods/log, or let an administrator run this"
-
-
-def _logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]:
-    """Read what NCCL printed in the logs of rank 0 and of other pods that train, up to MOST_PODS.
-
-    What cannot be read is noted; where rank 0's may not be, no other is asked for.
-    """
-    chosen = choose_pods([pod for pod in map(ObservedPod, pods) if _has_trained(pod)], MOST_PODS)
-    most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
-    read = partial(_log, cluster, most)
-    first = [read(pod) for pod in chosen[:1]]
-    if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
-        cluster.note("logs", f"{first[0]}; {_RIGHT}")
-        return {}
-    answers = [*first, *at_once([partial(read, pod) for pod in chosen[1:]])]
-    failed: dict[str, list[str]] = {}
-    found: dict[str, PodLog] = {}
-    for pod, answer in zip(chosen, answers, strict=True):
-        if isinstance(answer, PodLog):
-            found[pod.name] = answer
-        else:
-            failed.setdefault(common_form(str(answer), pod.name), []).append(pod.name)
-    for problem, pods_of in failed.items():
-        what = f"of {named(pods_of)} cannot be read"
-        cluster.note("logs", f"{what}, so that part is unknown: {problem}")
-    return found
-
-
-def choose_pods(pods: Sequence[ObservedPod], most: int) -> list[ObservedPod]:
-    """Choose rank 0 first, then others spread evenly over the job in the order of their names."""
-    ordered = sorted(pods, key=lambda pod: (not pod.is_master, natural(pod.name)))
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[number * len(ordered) // most] for number in range(most)]
-
-
-def _has_trained(pod: ObservedPod) -> bool:
-    found = pod.status_of(str(pod.training.get("name")))
-    state = found.get("state") or {}
-    return bool(found.get("restartCount") or "running" in state or "terminated" in state)
-
-
-def _log(cluster: Snapshot, most: int, pod: ObservedPod) -> PodLog | Unavailable:
-    """Read the training container's log; of the run before it where this one tells nothing."""
-    container = str(pod.training.get("name") or "")
-    query = {"container": container, "limitBytes": str(most)}
-    try:
-        now = PodLog(container, read_log([_ask(cluster, pod, query, most)]))
-    except Unavailable as error:
-        return error
-    if now.log.tells or not pod.status_of(container).get("restartCount"):
-        return now
-    try:
-        before = read_log([_ask(cluster, pod, {**query, "previous": "true"}, most)])
-    except Unavailable:
-        return now  # the former run is removed
-    return PodLog(container, before, is_previous=True) if before.tells else now
-
-
-def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
-    path = f"{PODS.object_path(object_key(pod.pod))}/log"
-    answer = cluster.connection.request(
-        "GET",
-        path,
-        query=query,
-        headers={"Accept": "application/json, */*"},
-        timeout=_SECONDS,
-        most_bytes=2 * most,
-    )
-    if answer.status != 200:
-        raise RequestFailed(answer.problem, answer.status)
-    return answer.body[:most]
