@@ -238,9 +238,8 @@ def _trains_on(member: _Member) -> str:
     value = podspec.env_value(member.training, _IFNAME) or ""
     name, own = value.removeprefix("="), podspec.containers(member.pod.before)
     is_ours = value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own)
-    may_exist = (
-        is_ours and name not in names.INTERFACES_OF_EVERY_POD
-    )  # GKE or a DRA driver makes it
+    # GKE or a DRA driver makes what no annotation names
+    may_exist = is_ours and name not in names.INTERFACES_OF_EVERY_POD
     return member.places.get(name, name if may_exist else "")
 
 

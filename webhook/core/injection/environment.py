@@ -78,16 +78,16 @@ def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, 
         if name in holds and disables_rdma(name, holds[name].get("value") or ""):
             yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"
     transports = podspec.literal(holds.get(names.ENV_UCX_TLS, {})) or ""
-    if fabric and rules_out_rdma(transports):
+    if fabric and _rules_out_rdma(transports):
         yield names.ENV_UCX_TLS, f"keeps UCX from {fabric}: it would use sockets; remove it"
 
 
-def rules_out_rdma(value: str) -> bool:
+def _rules_out_rdma(value: str) -> bool:
     """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA.
 
     A comma list; a backslash before a name takes it for no alias. A list with ``^`` in front
-    excludes. Source: UCX src/ucp/core/ucp_context.c ucp_config_table,
-    ucp_tl_aliases; ome-projects/ome issue 837.
+    excludes. Source: UCX src/ucp/core/ucp_context.c ucp_config_table, ucp_tl_aliases;
+    ome-projects/ome issue 837.
     """
     transports = [name.lstrip("\\") for name in value.split(",")]
     return "tcp" in transports and not any(name.startswith(_OVER_RDMA) for name in transports)
