@@ -1,6 +1,7 @@
 """How lists, numbers and durations are written."""
 
-from webhook.diagnose.wording import counted, duration, listed
+from webhook.core.wording import counted, listed
+from webhook.diagnose.wording import duration
 
 
 def test_names_the_first_few_and_counts_the_rest() -> None:

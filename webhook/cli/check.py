@@ -10,10 +10,10 @@ from webhook.cli.findings import echo, print_codes, print_document, print_findin
 from webhook.cli.inputs import read_profiles_file
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
+from webhook.core.wording import counted
 from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.finding import Finding, as_document, count, exit_status, grouped
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import counted
 
 
 @click.command("check", epilog=options.CLUSTER_HELP)

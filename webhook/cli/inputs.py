@@ -14,8 +14,8 @@ from webhook.core.model import Object
 from webhook.core.printable import printable, quoted
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.core.wording import listed
 from webhook.core.yaml_reader import decode
-from webhook.diagnose.wording import listed
 from webhook.dry_run.templates import parse_documents
 from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader

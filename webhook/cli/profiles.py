@@ -16,7 +16,7 @@ from webhook.cli.server_side import ask_server
 from webhook.core.printable import printable
 from webhook.core.profiles import Profile
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
-from webhook.diagnose.wording import counted
+from webhook.core.wording import counted
 from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection
 from webhook.validate.sample import sample_pod

@@ -18,10 +18,10 @@ from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
+from webhook.core.wording import listed
 from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
-from webhook.diagnose.wording import listed
 
 _LEAST_SECONDS = 10.0
 """How long --watch rests between two looks, at least."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal, TypeAlias
 
+from webhook.core.wording import listed
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import listed, named, natural
+from webhook.diagnose.wording import named, natural
 
 Level = Literal["ok", "warn", "fail"]
 WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}

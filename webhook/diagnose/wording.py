@@ -1,4 +1,4 @@
-"""Write durations, lists, and the words of other programs so that those of many pods are alike."""
+"""Write durations, and the words of other programs so that those of many pods are alike."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from webhook.core.model import Object
-from webhook.core.wording import counted, listed
-
-__all__ = ["counted", "duration", "listed"]
+from webhook.core.wording import listed
 
 _EXAMPLES = 3
 _ID = re.compile(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.core.wording import counted
 from webhook.diagnose.check.needs import Deployment, Role, deployments
 from webhook.diagnose.common import APPLY, LEASE_STALE, judge_lease
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import counted
 
 DEPLOYMENT_MISSING = Code(
     "deployments/deployment-missing",

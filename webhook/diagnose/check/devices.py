@@ -12,11 +12,11 @@ from webhook.core.cluster.nodes import NodeOffer, judge_supply
 from webhook.core.model import Object
 from webhook.core.profiles import ProfileQuantity
 from webhook.core.quantity import format_quantity, stored_quantity
+from webhook.core.wording import counted, listed
 from webhook.diagnose.check.needs import demands, known_profiles
 from webhook.diagnose.common import DRIVER_SILENT, SHORTAGES
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import RESOURCE_QUOTAS
 
 NODES_UNUSABLE = Code(

@@ -9,11 +9,11 @@ from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.injection.pod_security import refused_parts
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.slips import choose_profile, did_you_mean
+from webhook.core.wording import listed
 from webhook.diagnose.check.needs import LIKE_OURS, LabelledNamespace, labelled
 from webhook.diagnose.common import NAMESPACE_OBSERVES
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import listed
 
 NAMESPACE_UNLABELLED = Code(
     "namespaces/namespace-unlabelled",

@@ -10,11 +10,11 @@ from webhook.core.cluster.networks import NetworkLook, Obstacle, look_at_network
 from webhook.core.model import Object
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, Profiles
+from webhook.core.wording import counted, listed
 from webhook.diagnose.check.needs import definitions, known_profiles, knows_networks, users
 from webhook.diagnose.common import NETWORK_MISSING
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import DAEMON_SETS
 
 MULTUS_MISSING = Code(

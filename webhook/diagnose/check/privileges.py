@@ -9,11 +9,11 @@ from typing import NamedTuple
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
+from webhook.core.wording import listed
 from webhook.diagnose.check.needs import Role, deployments
 from webhook.diagnose.common import APPLY
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread, at_once
-from webhook.diagnose.wording import listed
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
 PRIVILEGES_LACKING = Code(

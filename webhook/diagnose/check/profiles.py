@@ -10,11 +10,11 @@ from typing import Any
 from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.model import Object
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
+from webhook.core.wording import counted, listed
 from webhook.diagnose.check.needs import known_profiles, users
 from webhook.diagnose.common import APPLY, CLAIM_TEMPLATE_MISSING
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot, at_once
-from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import CUSTOM_RESOURCE_DEFINITIONS, RESOURCE_CLAIM_TEMPLATES
 from webhook.kube.reader import whole
 from webhook.validate.definition import object_schema

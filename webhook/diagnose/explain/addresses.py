@@ -8,13 +8,14 @@ from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
+from webhook.core.wording import counted
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.common import LEASE_STALE, judge_lease
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import counted, duration
+from webhook.diagnose.wording import duration
 
 CONTROLLER_SILENT = Code(
     "controller/controller-silent",

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
+from webhook.core.wording import counted
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.admission import said
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.jobs import ObservedPod, expected_members
-from webhook.diagnose.wording import counted, named
+from webhook.diagnose.wording import named
 
 MEMBERS_MISSING = Code(
     "members/members-missing",

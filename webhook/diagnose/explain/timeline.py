@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.wording import counted
 from webhook.diagnose.explain.addresses import is_made_again, needs
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import counted, duration, seconds_since
+from webhook.diagnose.wording import duration, seconds_since
 
 NO_NODE, NETWORK, CONTAINERS, WAIT, TRAINING = (
     *("no node", "network", "containers", "wait", "training"),

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
+from webhook.core.wording import listed
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import About, Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import listed
 
 RDMA_MEMORY_REFUSED = Code(
     "transport/rdma-memory-refused",
