@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+COMMAND := $(VENV)/.command
 STAMP := $(VENV)/.installed
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 PIP = -m pip install --quiet --disable-pip-version-check
@@ -22,11 +23,15 @@ help: # what make prints without a target; those with one # are for maintainers,
 
 setup: # what the targets of this command line need of the machine, before any of them begins
 	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(ALL),$(MAKECMDGOALS))
-$(STAMP): pyproject.toml | setup
+$(COMMAND): pyproject.toml | setup
 	@echo "making $(VENV): about a minute the first time" >&2
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(PIP) --upgrade 'pip>=25.1'
-	@$(BIN)/python $(PIP) --editable . --group dev
+	@$(BIN)/python $(PIP) --editable '.[validate]'
+	@touch $@
+$(STAMP): $(COMMAND)
+	@echo "installing what the tests need" >&2
+	@$(BIN)/python $(PIP) --group dev
 	@touch $@
 # Environments of their own for tools that pin half of PyPI: .venv-NAME is made of the dependency group NAME.
 .venv-%/.installed: pyproject.toml requirements-build.lock | setup
@@ -37,7 +42,7 @@ $(STAMP): pyproject.toml | setup
 	@touch $@
 .PRECIOUS: .venv-%/.installed
 
-run: $(STAMP) ## what a TorchX job becomes, on sample data
+run: $(COMMAND) ## what a TorchX job becomes, on sample data
 	@$(BIN)/fabric-injector demo
 node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
 	@$(BIN)/python -m tests.node $(if $(ONCE),--once)

@@ -96,7 +96,7 @@ def run(
     path = f"{venv / 'bin'}:{os.environ['PATH']}"
     make = (
         f'make() {{ command make --no-print-directory -C "{ROOT}" VENV="{venv}" '
-        f'-o "{venv}/.installed" "$@"; }}'
+        f'-o "{venv}/.command" -o "{venv}/.installed" "$@"; }}'
     )
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail\n{make}\n{command}"],
@@ -119,7 +119,7 @@ def _run_here(
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
     """Tell what went wrong, if anything: ours end with 1 where they found something."""
     ours = re.match(
-        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show)",
+        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show|profiles validate)",
         command,
     )
     if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
