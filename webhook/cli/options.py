@@ -120,11 +120,8 @@ def cluster(command: F) -> F:
     return reduce(lambda made, add: add(made), reversed(CLUSTER_OPTIONS), command)
 
 
-def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
-    """Return a connection by kubectl's options; raise InputError without credentials.
-
-    *request_seconds*: the time that a request may take, where the user gives none.
-    """
+def connect_to_cluster() -> Connection:
+    """Return a connection by kubectl's options; raise InputError without credentials."""
     from webhook.cli import kubeconfig
 
     context = click.get_current_context()
@@ -140,7 +137,7 @@ def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
             context=of_context or "",
             cluster=of_cluster or "",
             impersonate=(user, *(groups or ())) if user else (),
-            request_seconds=limit or request_seconds,
+            request_seconds=limit or 0.0,
         )
     except NoCredentials as error:
         if "objects" in context.params:
