@@ -54,8 +54,9 @@ class _Commands(click.Group):
         except Exception as error:
             from webhook.cli.options import Failure
             from webhook.core.errors import WebhookError
+            from webhook.diagnose.snapshot import Unread
 
-            if isinstance(error, WebhookError):
+            if isinstance(error, WebhookError | Unread):
                 raise Failure(str(error)) from None
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise Failure(f"the output cannot be written: {error.strerror}") from None

@@ -7,7 +7,7 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import echo, print_codes, print_document, print_findings
-from webhook.cli.inputs import read_profiles_file
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.core.wording import counted
@@ -48,7 +48,7 @@ def command(
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
     # faults in the file are findings; a file that cannot be read is a wrong command
-    given = read_profiles_file(profiles) if profiles else None
+    given = read_profiles(profiles, faulty=True)
     connection = connect_to_cluster()
     snapshot = open_snapshot(
         connection,

@@ -10,22 +10,22 @@ from webhook.cli import options
 from webhook.cli.dry_run_cluster import judge_workloads
 from webhook.cli.findings import print_lines
 from webhook.cli.inputs import (
-    LOOKUP_SECONDS,
-    assumed_networks,
-    check_profile,
     choose_profiles,
     note,
+    note_unread,
+    permitted_world,
     read_manifests,
+    read_profiles,
 )
 from webhook.cli.options import MANIFEST, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
+from webhook.core.errors import InputError
+from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.screen import screen
 from webhook.dry_run.templates import find_templates, require_namespace
-from webhook.kube.connection import Connection
-from webhook.world.cluster import Cluster
 from webhook.world.objects import ObjectsWorld, load_objects
-from webhook.world.view import PermittedWorld
+from webhook.world.profiles_read import of_file_objects
 
 
 @click.command("dry-run", epilog=options.CLUSTER_HELP)
@@ -63,11 +63,12 @@ def command(**given: Any) -> None:
     """  # noqa: D301  # \\b is click's own mark
     is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
     _refuse_contradictions(given, is_list=is_list)
-    connection = None if given["objects"] else connect_to_cluster()
-    if is_list and connection:
-        runs = judge_workloads(connection, given)
+    if is_list:
+        runs = judge_workloads(given)
     else:
-        runs = [_judge_files(connection, given)]
+        run, profiles = _judge_files(given)
+        _show(run, profiles, given)
+        runs = [run]
     sys.exit(_exit_status(runs, given["require_injection"]))
 
 
@@ -102,29 +103,34 @@ def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:
     return 0 if all(run.is_whole for run in runs) else 3
 
 
-def _judge_files(connection: Connection | None, given: dict[str, Any]) -> DryRun:
-    """Judge the pods of the manifests, and print the answers."""
+def _judge_files(given: dict[str, Any]) -> tuple[DryRun, Collection[str]]:
+    """Judge the pods of the manifests; return the names of all profiles too.
+
+    *given*: the options of the command. All files are read before a cluster is asked.
+    """
     namespace, profile = given["namespace"], given["profile"]
     warnings: dict[int, Sequence[str]] = {}
     documents = read_manifests(given["file"], warnings, recursive=given["recursive"])
     if namespace:
         require_namespace(documents, namespace)
-    space = namespace or (connection and connection.namespace) or None
-    templates = find_templates(documents, space, warnings)
-    if given["server"] and connection:
-        run = ask_server(connection, templates)
-        _show(run, (), given)
-        return run
-    found = load_objects(given["objects"])
-    known = choose_profiles(given["profiles"], found, connection, given["system_namespace"])
-    check_profile(profile, known)
-    live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS) if connection else None
-    world = PermittedWorld(live or ObjectsWorld(found))
-    run = judge(templates, profile=profile, profiles=known, world=world)
-    if assumed := assumed_networks(world):
-        note(assumed)
-    _show(run, known.profiles, given)
-    return run
+    read, objects = read_profiles(given["profiles"]), load_objects(given["objects"])
+    if given["objects"]:
+        read = read or of_file_objects("--objects", objects)
+        if read is None:
+            raise InputError("--objects holds no FabricProfile: give --profiles FILE")
+        templates = find_templates(documents, namespace, warnings)
+        known, world = choose_profiles(read, profile), ObjectsWorld(objects)
+        run = judge(templates, profile=profile, profiles=known, world=world)
+        return run, known.profiles
+    connection = connect_to_cluster()
+    templates = find_templates(documents, namespace or connection.namespace, warnings)
+    if given["server"]:
+        return ask_server(connection, templates), ()
+    snapshot = Snapshot(connection, system_namespace=given["system_namespace"], given=read)
+    known, seen = choose_profiles(snapshot.profiles(), profile), permitted_world(connection)
+    run = judge(templates, profile=profile, profiles=known, world=seen)
+    note_unread(snapshot, seen)
+    return run, known.profiles
 
 
 def _show(run: DryRun, profiles: Collection[str], given: dict[str, Any]) -> None:

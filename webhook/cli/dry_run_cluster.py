@@ -1,63 +1,48 @@
 """List what would become of a cluster's workloads: ``dry-run -A``, or ``-n`` without a file."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from webhook.cli.findings import Listing, print_listing
 from webhook.cli.inputs import (
-    LOOKUP_SECONDS,
-    assumed_networks,
-    check_profile,
     choose_profiles,
     note,
+    note_unread,
+    permitted_world,
+    read_profiles,
 )
+from webhook.cli.options import connect_to_cluster
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.errors import InputError
-from webhook.core.model import Namespace, Object, World
+from webhook.core.model import Namespace, Object
 from webhook.diagnose.jobs import KINDS, Job, find_jobs
-from webhook.diagnose.snapshot import Snapshot, Unread
+from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import DryRun, judge
 from webhook.dry_run.screen import why_not
 from webhook.dry_run.templates import find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
-from webhook.kube.connection import Connection
-from webhook.world.cluster import Cluster
-from webhook.world.view import PermittedWorld
 
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
 _NO_PROFILE = "no-profile"
 _KEYS = ("namespace", "workload", "would_be", "why")
 
 
-class _LabelledWorld(PermittedWorld):
-    """Answer as if namespaces without a profile had *profile*; an empty one changes nothing."""
-
-    def __init__(self, world: World, profile: str | None) -> None:
-        super().__init__(world)
-        self._labels = {names.PROFILE: profile} if profile else {}
-        self._find_namespace = world.namespace
-        self.namespace = self.fresh_namespace = self._labelled
-
-    def _labelled(self, name: str) -> Namespace | None:
-        found = self._find_namespace(name)
-        return found and replace(found, labels={**self._labels, **found.labels})
-
-
-def judge_workloads(connection: Connection, given: Mapping[str, Any]) -> list[DryRun]:
+def judge_workloads(given: Mapping[str, Any]) -> list[DryRun]:
     """Print a line for each workload with pods that a profile is for, and a sum.
 
-    *given*: the options of the command. Raises Unavailable, and InputError where pods cannot be
-    listed.
+    *given*: the options of the command.
     """
-    profiles = choose_profiles(given["profiles"], [], connection, given["system_namespace"])
-    check_profile(given["profile"], profiles)
-    live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
-    world = _LabelledWorld(live, given["profile"])
-    snapshot = Snapshot(connection, given["namespace"] or "")
-    jobs = _read(snapshot, given["system_namespace"], given["selector"])
+    read, system = read_profiles(given["profiles"]), given["system_namespace"]
+    connection = connect_to_cluster()
+    snapshot = Snapshot(connection, given["namespace"] or "", system_namespace=system, given=read)
+    profiles = choose_profiles(snapshot.profiles(), given["profile"])
+    world = permitted_world(connection)
+    if profile := given["profile"]:
+        world.namespace = world.fresh_namespace = partial(_labelled, world.namespace, profile)
+    jobs = _read(snapshot, given["selector"])
     runs = [
         judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
         for job in jobs
@@ -69,11 +54,14 @@ def judge_workloads(connection: Connection, given: Mapping[str, Any]) -> list[Dr
     listing = Listing(headings, shown, [row[1].lower() for row in shown], document)
     print_listing(listing, given["output"], no_headers=given["no_headers"])
     _sum_up(Counter(row[2] for row in rows))
-    for each in snapshot.unread():
-        note(f"{each.what}: {each.problem}")
-    if assumed := assumed_networks(world):
-        note(assumed)
+    note_unread(snapshot, world)
     return runs
+
+
+def _labelled(find: Callable[[str], Namespace | None], profile: str, name: str) -> Namespace | None:
+    """Find a namespace; one without a profile is taken to have this one."""
+    found = find(name)
+    return found and replace(found, labels={names.PROFILE: profile, **found.labels})
 
 
 def _sum_up(counted: Counter[str]) -> None:
@@ -100,18 +88,15 @@ def _row(job: Job, run: DryRun) -> tuple[str, ...]:
     return job.namespace, _workload(job), decision, why
 
 
-def _read(snapshot: Snapshot, system_namespace: str, selector: str) -> list[Job]:
+def _read(snapshot: Snapshot, selector: str) -> list[Job]:
     """Return the workloads with unfinished pods, in the order of the table."""
 
     def keep(pod: Object) -> Object | None:
-        is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, system_namespace)
+        is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, snapshot.system_namespace)
         return None if is_out else {**pod, "apiVersion": "v1", "kind": "Pod"}
 
     resource = PODS.select(labels=selector, fields=UNFINISHED)
-    try:
-        pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
-    except Unread as unread:
-        raise InputError(str(unread)) from None
+    pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
     return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
 
 

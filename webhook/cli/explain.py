@@ -15,7 +15,7 @@ from webhook.cli.findings import (
     print_findings,
     print_table,
 )
-from webhook.cli.inputs import read_profiles_option
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.diagnose.collect import Target, read_job
@@ -85,7 +85,7 @@ def command(
         _print_code(code)
         return
     meant = _read_target(target, selector)
-    known = read_profiles_option(profiles)
+    known = read_profiles(profiles)
     connection = connect_to_cluster()
     space = namespace or connection.namespace or "default"
     cluster = Snapshot(connection, space, system_namespace=system_namespace, given=known)

@@ -23,11 +23,13 @@ from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
-from webhook.cli.inputs import read_profiles_option
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option, with_cluster
 from webhook.cli.page_answers import PageAnswers
+from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.yaml_reader import decode
+from webhook.diagnose.snapshot import Unread
 from webhook.dry_run import fit, render_page
 from webhook.http.listener import ListenAddress, bind
 from webhook.http.loopback import refuse_foreign
@@ -77,7 +79,7 @@ def command(port: int, namespace: str | None, profiles: Path | None, system_name
       fabric-injector page --context research-cluster -n research
       fabric-injector page --profiles changed-profiles.yaml --port 8080
     """  # noqa: D301  # \\b is click's own mark
-    read_profiles_option(profiles)  # a wrong path ends the command, before the page opens
+    read_profiles(profiles)  # a wrong path ends the command, before the page opens
     serve(PageAnswers(connect_to_cluster(), namespace, profiles, system_namespace), port)
 
 
@@ -128,7 +130,7 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
 
     @app.errorhandler(Exception)
     def refuse(error: Exception) -> Response:
-        refusal = refusal_for(error)
+        refusal = refusal_for(Unavailable(str(error)) if isinstance(error, Unread) else error)
         if isinstance(error, HTTPException):
             refusal = Refusal(error.code or 500, "http", error.description or "")
         refusal.message = fit(with_cluster(refusal.message, answers.title))

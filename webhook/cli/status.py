@@ -13,7 +13,7 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
-from webhook.cli.inputs import read_profiles_option
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -69,7 +69,7 @@ def command(
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
     gc.disable()  # nothing that is read is garbage before the command ends
-    given = read_profiles_option(profiles)
+    given = read_profiles(profiles)
     connection = connect_to_cluster()
     space = "" if all_namespaces else namespace or connection.namespace or "default"
     open_snapshot = partial(
