@@ -1,6 +1,5 @@
 """Define the command line: each command is a module of this folder, imported when it runs."""
 
-import errno
 from importlib import import_module
 from typing import Any
 
@@ -52,14 +51,11 @@ class _Commands(click.Group):
             click.echo(err=True)  # behind the ^C of the terminal
             ctx.exit(_INTERRUPTED)
         except Exception as error:
-            from webhook.cli.options import Failure
-            from webhook.core.errors import WebhookError
-            from webhook.diagnose.snapshot import Unread
+            from webhook.cli.failure import failure_by
+            from webhook.cli.options import TITLE
 
-            if isinstance(error, WebhookError | Unread):
-                raise Failure(str(error)) from None
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                raise Failure(f"the output cannot be written: {error.strerror}") from None
+            if failure := failure_by(error, ctx.meta.get(TITLE, "")):
+                raise failure from None
             raise
 
     def resolve_command(

@@ -10,9 +10,10 @@ from certs.faults import leaf_of, pair_faults
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.rotation import Kind, Policy
 from webhook.cli import options
-from webhook.cli.options import Failure, connect_to_cluster, option
+from webhook.cli.options import connect_to_cluster, option
 from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
+from webhook.core.errors import InputError
 
 
 @click.group("certs")
@@ -23,9 +24,8 @@ def command() -> None:
     """
 
 
-@command.command(epilog=options.CLUSTER_HELP)
+@command.command(cls=options.ClusterCommand)
 @options.system_namespace
-@options.cluster
 def show(system_namespace: str) -> None:
     """Print the serving certificate and the CAs, and what is wrong with them.
 
@@ -51,10 +51,9 @@ def show(system_namespace: str) -> None:
     click.echo("ok; fabric-injector check says whether the cluster trusts it")
 
 
-@command.command(epilog=options.CLUSTER_HELP)
+@command.command(cls=options.ClusterCommand)
 @option("--authority", is_flag=True, help="Ask for a new CA too; it signs once all trust it.")
 @options.system_namespace
-@options.cluster
 def rotate(authority: bool, system_namespace: str) -> None:
     """Ask the controller for a new serving certificate now, and on request for a new CA.
 
@@ -70,8 +69,10 @@ def rotate(authority: bool, system_namespace: str) -> None:
     click.echo(f"{secret.title}: asked for a new {kind} certificate, {when}; see `certs show`")
 
 
-def _absent(secret: SecretStore) -> Failure:
-    return Failure(f"{secret.title} does not exist; is the controller running in that namespace?")
+def _absent(secret: SecretStore) -> InputError:
+    return InputError(
+        f"{secret.title} does not exist; is the controller running in that namespace?"
+    )
 
 
 def _store(namespace: str) -> SecretStore:

@@ -16,17 +16,16 @@ from webhook.diagnose.finding import Finding, as_document, count, exit_status, g
 from webhook.diagnose.snapshot import Snapshot
 
 
-@click.command("check", epilog=options.CLUSTER_HELP)
+@click.command("check", cls=options.ClusterCommand)
 @options.profiles
-@options.namespace("Check only the pods of this namespace.")
+@options.namespace(help="Check only the pods of this namespace.")
 @option(
     "--system-namespace",
     metavar="NS",
     help="Namespace of fabric-injector, if not that of its webhook's Service.",
 )
 @options.webhook_configuration
-@options.cluster
-@options.output("json", text="A document with stable codes.")
+@options.output("json", help="A document with stable codes.")
 def command(
     profiles: Path | None,
     namespace: str | None,

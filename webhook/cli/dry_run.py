@@ -28,25 +28,24 @@ from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.profiles_read import of_file_objects
 
 
-@click.command("dry-run", epilog=options.CLUSTER_HELP)
+@click.command("dry-run", cls=options.ClusterCommand)
 @options.manifests
 @options.recursive
-@options.namespace("Namespace of objects that name none.")
+@options.namespace(help="Namespace of objects that name none.")
 @options.all_namespaces
 @option("--profiles", type=MANIFEST, help="File of FabricProfiles, not the cluster's.")
 @option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
-@options.objects(MANIFEST)
+@options.objects(type=MANIFEST)
 @option("--server", is_flag=True, help="Send each pod to the cluster, as a dry-run create.")
 @option("--diff", is_flag=True, help="Show what changes in each pod.")
 @option("-v", "--verbose", is_flag=True, help="Show each step and its reason.")
 @options.output(
-    *RENDERERS, "name", "wide", text="json, yaml, patch or pod; of a list name or wide."
+    *RENDERERS, "name", "wide", help="json, yaml, patch or pod; of a list name or wide."
 )
 @options.no_headers
-@options.selector("List workloads of these labels.")
+@options.selector(help="List workloads of these labels.")
 @option("--require-injection", is_flag=True, help="End with 1 if nothing is injected.")
 @options.system_namespace
-@options.cluster
 def command(**given: Any) -> None:
     """Show what would be injected into a workload, and why.
 

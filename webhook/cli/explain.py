@@ -39,17 +39,16 @@ _LETTERS |= {"wait": "w", "training": "T"}
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
-@click.command("explain", epilog=options.CLUSTER_HELP)
+@click.command("explain", cls=options.ClusterCommand)
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
-@options.selector("Explain the pods with these labels.")
-@options.namespace("Namespace of the pods.")
+@options.selector(help="Explain the pods with these labels.")
+@options.namespace(help="Namespace of the pods.")
 @option("--timeline", is_flag=True, help="Show how long each pod took to start, and why.")
 @option("--logs", is_flag=True, help="Read what NCCL prints in the pods' logs too.")
 @options.profiles
 @options.system_namespace
-@options.output("json", "yaml", text="json or yaml: a document for programs.")
+@options.output("json", "yaml", help="json or yaml: a document for programs.")
 @option("--code", metavar="CODE", help="Print what the code of a finding means, and what to do.")
-@options.cluster
 def command(
     target: tuple[str, ...],
     selector: str,

@@ -23,8 +23,9 @@ from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
+from webhook.cli.failure import with_cluster
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option, with_cluster
+from webhook.cli.options import connect_to_cluster, option
 from webhook.cli.page_answers import PageAnswers
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -59,14 +60,13 @@ _EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start fr
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
 
-@click.command("page", epilog=options.CLUSTER_HELP)
+@click.command("page", cls=options.ClusterCommand)
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
 )
-@options.namespace("Default namespace; else the kubeconfig's.")
+@options.namespace(help="Default namespace; else the kubeconfig's.")
 @options.profiles
 @options.system_namespace
-@options.cluster
 def command(port: int, namespace: str | None, profiles: Path | None, system_namespace: str) -> None:
     """Show dry run, status and check in a browser, on this machine.
 

@@ -42,7 +42,7 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command("list")
-@options.output(*FORMS, text="json, yaml, name or wide: with images and source.")
+@options.output(*FORMS, help="json, yaml, name or wide: with images and source.")
 @options.no_headers
 def list_presets(output: str | None, no_headers: bool) -> None:
     """List the presets."""

@@ -25,7 +25,7 @@ def command() -> None:
 @command.command()
 @options.manifests
 @options.recursive
-@options.output("json", text="A document with all faults.")
+@options.output("json", help="A document with all faults.")
 def validate(file: tuple[Path, ...], recursive: bool, output: str | None) -> None:
     """Find all faults of profiles at once, each with file, line and field.
 

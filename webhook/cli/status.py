@@ -33,16 +33,15 @@ _MOST_ENDED = 4
 _Shown = dict[tuple[str, str], tuple[object, ...]]
 
 
-@click.command("status", epilog=options.CLUSTER_HELP)
-@options.namespace("Namespace of the jobs.")
+@click.command("status", cls=options.ClusterCommand)
+@options.namespace(help="Namespace of the jobs.")
 @options.all_namespaces
-@options.selector("Show jobs whose pods have these labels.")
+@options.selector(help="Show jobs whose pods have these labels.")
 @option("-w", "--watch", is_flag=True, help="Look again every 10 s or more; print changes.")
-@options.output(*FORMS, text="json, yaml, name or wide.")
+@options.output(*FORMS, help="json, yaml, name or wide.")
 @options.no_headers
 @options.profiles
 @options.system_namespace
-@options.cluster
 def command(
     namespace: str | None,
     all_namespaces: bool,

@@ -16,11 +16,10 @@ from webhook.world.installed_profiles import DEPLOYMENT
 _SECONDS = 5.0
 
 
-@click.command("version", epilog=options.CLUSTER_HELP)
+@click.command("version", cls=options.ClusterCommand)
 @option("--client", is_flag=True, help="Print the version of this program only.")
 @options.system_namespace
-@options.output("json", text="Print one JSON document.")
-@options.cluster
+@options.output("json", help="Print one JSON document.")
 def command(client: bool, system_namespace: str, output: str | None) -> None:
     """Print the version of this program, and the image of the webhook in the cluster."""
     found = {"client": __version__}
