@@ -6,12 +6,10 @@ the printed address holds one after its ``#``, which no browser sends anywhere. 
 it, once, for a key of its own. Browsers would send a cookie to every port of this machine.
 """
 
-import json
 import os
 import secrets
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +17,7 @@ from typing import NoReturn
 import click
 import waitress
 from flask import Flask, Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 import webhook.page
@@ -84,37 +83,36 @@ def command(port: int, namespace: str | None, profiles: Path | None, system_name
 
 
 class Keys:
-    """Hold the key of the printed address, which works once, and those of the opened pages."""
+    """Hold the key of the printed address, which works once, and those of the opened pages.
+
+    They are found by hash, so that the time of an answer says nothing of a key that is guessed.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._lock = threading.Lock()
+        self._printed: set[str] = set()
         self._given_out: set[str] = set()
-        self._printed = ""
 
     def print_next(self, text: str) -> None:
         """Print *text* and the address of the next page."""
-        self._printed = secrets.token_urlsafe(32)
-        click.echo(f"{text}\n\n  {self._url}/#key={self._printed}\n")
+        key = secrets.token_urlsafe(32)
+        self._printed = {key}
+        click.echo(f"{text}\n\n  {self._url}/#key={key}\n")
 
     def exchange(self, key: str) -> str:
         """Return a page's own key for the printed one, which is replaced; empty for any other."""
-        with self._lock:
-            if not _is_same(key, self._printed):
-                return ""
-            own = secrets.token_urlsafe(32)
-            self._given_out.add(own)
-            self.print_next("The page was opened. Another browser or tab takes a new address:")
-            return own
+        try:
+            self._printed.remove(key)  # of several at once, one succeeds
+        except KeyError:
+            return ""
+        own = secrets.token_urlsafe(32)
+        self._given_out.add(own)
+        self.print_next("The page was opened. Another browser or tab takes a new address:")
+        return own
 
     def opens(self, key: str) -> bool:
         """Tell whether a page has this key."""
-        with self._lock:
-            return any(_is_same(key, each) for each in self._given_out)
-
-
-def _is_same(one: str, other: str) -> bool:
-    return secrets.compare_digest(one.encode(), other.encode())
+        return key in self._given_out
 
 
 def make_app(answers: PageAnswers, keys: Keys) -> Flask:
@@ -126,6 +124,7 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
     folder = Path(webhook.page.__file__).parent
     app = Flask(__name__, static_folder=folder, static_url_path="/page")
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the page shows them in our order
     app.before_request(lambda: _refuse_strangers(keys))
 
     @app.errorhandler(Exception)
@@ -142,16 +141,16 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
         response.headers.update(HEADERS)
         return response
 
-    def serve_json(path: str, ask: Callable[[], Object], method: str = "GET") -> None:
-        app.add_url_rule(path, path, lambda: _json(ask()), methods=[method])
+    def route(path: str, answer: Callable[[], ResponseReturnValue], method: str = "GET") -> None:
+        app.add_url_rule(path, path, answer, methods=[method])
 
-    app.add_url_rule("/", "index", lambda: app.send_static_file("index.html"))
-    serve_json("/session", lambda: _session(keys), "POST")
-    serve_json("/state", answers.state)
-    serve_json("/dry-run", lambda: _dry_run(answers), "POST")
-    serve_json("/status", lambda: answers.status(request.args.get("namespace")))
-    serve_json("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
-    serve_json("/check", answers.check)
+    route("/", lambda: app.send_static_file("index.html"))
+    route("/session", lambda: _session(keys), "POST")
+    route("/state", answers.state)
+    route("/dry-run", lambda: _dry_run(answers), "POST")
+    route("/status", lambda: answers.status(request.args.get("namespace")))
+    route("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
+    route("/check", answers.check)
     return app
 
 
@@ -174,10 +173,6 @@ def _refuse_strangers(keys: Keys) -> None:
 def _sent_key() -> str:
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key if scheme == "Bearer" else ""
-
-
-def _json(document: Object) -> Response:
-    return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")
 
 
 def _session(keys: Keys) -> Object:
