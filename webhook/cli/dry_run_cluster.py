@@ -7,13 +7,7 @@ from functools import partial
 from typing import Any
 
 from webhook.cli.findings import Listing, print_listing
-from webhook.cli.inputs import (
-    choose_profiles,
-    note,
-    note_unread,
-    permitted_world,
-    read_profiles,
-)
+from webhook.cli.inputs import choose_profiles, note, note_unread, permitted_world, read_profiles
 from webhook.cli.options import connect_to_cluster
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
@@ -42,18 +36,21 @@ def judge_workloads(given: Mapping[str, Any]) -> list[DryRun]:
     world = permitted_world(connection)
     if profile := given["profile"]:
         world.namespace = world.fresh_namespace = partial(_labelled, world.namespace, profile)
-    jobs = _read(snapshot, given["selector"])
-    runs = [
-        judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
-        for job in jobs
-    ]
-    rows = [_row(job, run) for job, run in zip(jobs, runs, strict=True)]
+    runs, rows = [], []
+    for job in _read(snapshot, given["selector"]):
+        run = judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
+        runs.append(run)
+        rows.append(_row(job, run))
     shown = [row for row in rows if _NO_PROFILE not in row]
     document = {"workloads": [dict(zip(_KEYS, row, strict=True)) for row in shown]}
     headings = [key.replace("_", " ").upper() for key in _KEYS]
     listing = Listing(headings, shown, [row[1].lower() for row in shown], document)
     print_listing(listing, given["output"], no_headers=given["no_headers"])
-    _sum_up(Counter(row[2] for row in rows))
+    counted = Counter(row[2] for row in rows)
+    sums = ", ".join(f"{counted[name]} {name}" for name in _DECISIONS if counted[name])
+    note(f"{len(shown)} workloads for which there is a profile: {sums or 'none'}")
+    if without := counted[_NO_PROFILE]:
+        note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
     note_unread(snapshot, world)
     return runs
 
@@ -62,14 +59,6 @@ def _labelled(find: Callable[[str], Namespace | None], profile: str, name: str) 
     """Find a namespace; one without a profile is taken to have this one."""
     found = find(name)
     return found and replace(found, labels={names.PROFILE: profile, **found.labels})
-
-
-def _sum_up(counted: Counter[str]) -> None:
-    each = ", ".join(f"{counted[name]} {name}" for name in _DECISIONS if counted[name])
-    number = counted.total() - counted[_NO_PROFILE]
-    note(f"{number} workloads for which there is a profile: {each or 'none'}")
-    if without := counted[_NO_PROFILE]:
-        note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
 
 
 def _row(job: Job, run: DryRun) -> tuple[str, ...]:

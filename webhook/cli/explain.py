@@ -81,7 +81,7 @@ def command(
     meant = _read_target(target, selector)
     known = read_profiles(profiles)
     connection = connect_to_cluster()
-    space = namespace or connection.namespace or "default"
+    space = namespace or connection.namespace
     cluster = Snapshot(connection, space, system_namespace=system_namespace, given=known)
     explanation = explain(*read_job(cluster, meant, logs=logs))
     if output:

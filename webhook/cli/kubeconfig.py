@@ -7,7 +7,7 @@ service account.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from webhook.kube.credentials import (
     SERVICE_ACCOUNT,
     Credentials,
     NoCredentials,
-    TokenFile,
     anonymous,
     pod_credentials,
 )
@@ -43,7 +42,8 @@ def connect(
     """
     environ = os.environ if environ is None else environ
     found = find_credentials(environ, kubeconfig=kubeconfig, context=context, cluster=cluster)
-    found = replace(found, impersonate=impersonate)
+    space = found.namespace or "default"
+    found = replace(found, impersonate=impersonate, namespace=space)
     return Connection(found, request_seconds=request_seconds)
 
 
@@ -88,13 +88,12 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
         of_context = merger.config["contexts"].get_with_name(name)["context"].value
         of_context["cluster"] = cluster or of_context.get("cluster")
         of_cluster = merger.config["clusters"].get_with_name(of_context["cluster"])["cluster"].value
-        user = _user(merger.config, of_context.get("user"))
-        _check(of_cluster, user)
+        _check(of_cluster, _user(merger.config, of_context.get("user")))
         loader = KubeConfigLoader(  # type: ignore[no-untyped-call]
             merger.config, active_context=name, config_base_path=None
         )
         loader.load_and_set(found := Configuration())  # type: ignore[no-untyped-call]
-        return _credentials(title, found, of_cluster, user, of_context.get("namespace") or "")
+        return _credentials(title, found, of_cluster, of_context.get("namespace") or "")
     except (AttributeError, KeyError, TypeError):
         problem = "it is not written as a kubeconfig is"
     except Exception as error:  # the library raises whatever its assumptions meet
@@ -111,14 +110,9 @@ def _current_context(documents: Iterable[Object]) -> str:
 
 
 def _user(config: Any, name: str | None) -> Object:
-    """Return the user of a context, which may name none; tokenFile becomes a whole path."""
-    if not name:
-        return {}
-    entry = config["users"].get_with_name(name)
-    found: Object = entry["user"].value if entry.value.get("user") else {}
-    if file := found.get("tokenFile"):
-        found["tokenFile"] = str(Path(entry.path).absolute().parent / file)
-    return found
+    """Return the user of a context, which may name none."""
+    entry: Object = config["users"].get_with_name(name).value if name else {}
+    return entry.get("user") or {}
 
 
 def _check(cluster: Object, user: Object) -> None:
@@ -138,18 +132,20 @@ def _check(cluster: Object, user: Object) -> None:
         raise InputError("as: impersonation is not read of a kubeconfig; give --as USER")
 
 
-def _credentials(
-    title: str, found: Any, cluster: Object, user: Object, namespace: str
-) -> Credentials:
-    ca, certificate, key = (
-        Path(file) if file else None
-        for file in (found.ssl_ca_cert, found.cert_file, found.key_file)
-    )
+def _credentials(title: str, found: Any, cluster: Object, namespace: str) -> Credentials:
+    files = (found.ssl_ca_cert, found.cert_file, found.key_file)
+    ca, certificate, key = (Path(file) if file else None for file in files)
+    lock = threading.Lock()
+
+    def authorization() -> str:
+        with lock:  # the library asks a plugin again before its token expires
+            return found.get_api_key_with_prefix("BearerToken") or ""
+
     return Credentials(
         source=title,
         server=found.host,
         # As kubectl: nothing secret is sent where nothing is encrypted.
-        authorization=_authorization(found, user) if found.host.startswith("https:") else anonymous,
+        authorization=authorization if found.host.startswith("https:") else anonymous,
         ca=ca,
         certificate=certificate,
         key=key,
@@ -158,18 +154,6 @@ def _credentials(
         proxy=_proxy(cluster, found),
         namespace=namespace,
     )
-
-
-def _authorization(found: Any, user: Object) -> Callable[[], str]:
-    if file := user.get("tokenFile"):  # which the library reads once
-        return TokenFile(Path(file), "tokenFile")
-    lock = threading.Lock()
-
-    def authorization() -> str:
-        with lock:  # the library asks a plugin again before its token expires
-            return found.get_api_key_with_prefix("BearerToken") or ""
-
-    return authorization
 
 
 def _proxy(cluster: Object, found: Any) -> str:

@@ -44,7 +44,7 @@ class PageAnswers:
         system_namespace: str,
     ) -> None:
         self.title = printable(connection.title, limit=None)
-        self.namespace = namespace or connection.namespace or "default"
+        self.namespace = namespace or connection.namespace
         self._connection, self._profiles = connection, profiles
         self._system_namespace = system_namespace
 

@@ -60,35 +60,22 @@ def command(
         raise InputError("give --tls-dir: only with --objects a throw-away certificate will do")
     if objects and not profiles:
         raise InputError("give --profiles: with --objects there is no cluster that has some")
+    if client_name and not client_ca:
+        raise InputError("--client-name needs --client-ca: without it clients show no certificate")
+    if not all(client_name):
+        raise InputError("--client-name is empty; give the name in the client's certificate")
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = WebhookSettings(
         **given,
         configuration=config,
-        handshake=_requirements(client_ca, client_name, tls_min_version),
+        handshake=Requirements(_VERSIONS[tls_min_version], client_ca),
         client_names=frozenset(client_name),
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
     )
     try:
-        run(settings, _cluster)
+        run(settings, lambda: Cluster(connect()))
     except ProfilesError as error:
         faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
         raise InputError(f"the profiles cannot be used\n{faults}") from None
     except CertificateError as error:
         raise InputError(str(error)) from None
-
-
-def _requirements(
-    client_ca: Path | None, client_names: tuple[str, ...], version: str
-) -> Requirements:
-    """Return what clients must meet; raise InputError for options that contradict each other."""
-    if client_names and not client_ca:
-        raise InputError(
-            "--client-name needs --client-ca: without it no client shows a certificate"
-        )
-    if not all(client_names):
-        raise InputError("--client-name is empty; give the name that the client's certificate has")
-    return Requirements(_VERSIONS[version], client_ca)
-
-
-def _cluster() -> Cluster:
-    return Cluster(connect())
