@@ -157,7 +157,7 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
     "server and profiles": (
         ["-f", "-", "--server"],
         "",
-        "--server asks the cluster, which has its own",
+        "--server takes the cluster's own: leave out",
     ),
 }
 

@@ -74,23 +74,21 @@ def command(**given: Any) -> None:
 def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
     """Raise UsageError for options that do not go together."""
     files, output = given["file"], given["output"]
-    of_pods = ("server", "objects", "diff", "verbose")
-    of_server = ("profiles", "objects", "profile")
-    refusals = {
-        "-A lists all workloads of the cluster: leave out -n and the file": given["all_namespaces"]
-        and (files or given["namespace"]),
-        "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS": not files
-        and not is_list,
-        "a list takes -o json|yaml|name|wide, -l, --profile and --profiles": is_list
-        and (any(given[key] for key in of_pods) or output in ("patch", "pod")),
-        "pods of a file take -o json|patch|pod|yaml, and no -l": files
-        and (given["selector"] or output in ("name", "wide")),
-        "--server asks the cluster, which has its own: leave out --profiles, --objects, "
-        "--profile": given["server"] and any(given[key] for key in of_server),
-    }
-    for message, is_given in refusals.items():
-        if is_given:
-            raise click.UsageError(message)
+    of_pods = any(given[key] for key in ("server", "objects", "diff", "verbose"))
+    of_files = any(given[key] for key in ("profiles", "objects", "profile"))
+    wrong = ""
+    if given["all_namespaces"] and (files or given["namespace"]):
+        wrong = "-A lists all workloads of the cluster: leave out -n and the file"
+    elif not files and not is_list:
+        wrong = "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS"
+    elif is_list and (of_pods or output in ("patch", "pod")):
+        wrong = "a list takes -o json|yaml|name|wide, -l, --profile and --profiles"
+    elif files and (given["selector"] or output in ("name", "wide")):
+        wrong = "pods of a file take -o json|patch|pod|yaml, and no -l"
+    elif given["server"] and of_files:
+        wrong = "--server takes the cluster's own: leave out --profiles, --objects, --profile"
+    if wrong:
+        raise click.UsageError(wrong)
 
 
 def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:

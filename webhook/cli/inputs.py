@@ -9,7 +9,7 @@ import click
 
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.core.printable import printable, quoted
+from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.wording import listed
@@ -76,8 +76,6 @@ def read_text(path: Path) -> str:
         raise InputError(f"{shown(path)}: {problem}") from None
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
-    except ValueError:
-        raise InputError(f"{quoted(shown(path))}: a path holds no NUL; correct it") from None
 
 
 def shown(path: Path) -> str:

@@ -51,10 +51,6 @@ HEADERS = {
 }
 MOST_BYTES = 3 << 20
 """Of a manifest."""
-_READ_BYTES = 16 << 20
-"""Up to this, a body that is too long is read to its end: else browsers would not see why."""
-_THREADS = 4
-"""So that a dry run gets its answer while another thread lists the cluster."""
 _EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
@@ -159,11 +155,12 @@ def _refuse_strangers(keys: Keys) -> None:
 
     A link on another site may open ``/``, which tells nothing to that site.
     """
-    headers = ("Host", "Origin", "Sec-Fetch-Site")
-    host, origin, site = [request.headers.get(each, "") for each in headers]
+    host, *of_page = (
+        request.headers.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site")
+    )
     if request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate":
-        origin = site = ""
-    if refusal := refuse_foreign(host, origin, site):
+        of_page = ["", ""]
+    if refusal := refuse_foreign(host, *of_page):
         raise refusal
     is_open = request.path in ("/", "/session") or request.path.startswith("/page/")
     if not (is_open or keys.opens(_sent_key())):
@@ -171,8 +168,8 @@ def _refuse_strangers(keys: Keys) -> None:
 
 
 def _sent_key() -> str:
-    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-    return key if scheme == "Bearer" else ""
+    sent = request.authorization
+    return (sent and sent.token) or ""
 
 
 def _session(keys: Keys) -> Object:
@@ -189,20 +186,16 @@ def _dry_run(answers: PageAnswers) -> Object:
     return render_page(run)
 
 
-def serve(answers: PageAnswers, port: int) -> NoReturn:
-    """Serve until SIGINT or SIGTERM, and end the process. Raises InputError for a taken port."""
+def serve(answers: PageAnswers, port: int) -> None:
+    """Serve until SIGINT or SIGTERM end the process. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
-    app = make_app(answers, keys)
-    server = waitress.create_server(
-        app, sockets=[sock], threads=_THREADS, max_request_body_size=_READ_BYTES
-    )
+    server = waitress.create_server(make_app(answers, keys), sockets=[sock])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     where = f"{answers.title}; namespace {answers.namespace}"
     keys.print_next(f"{where}\nOpen in your browser, until Ctrl-C:")
     server.run()
-    raise AssertionError("the server ended by itself")
 
 
 def _end(*_: object) -> NoReturn:

@@ -74,8 +74,7 @@ class PageAnswers:
         document = state_document(read.known().profiles if read else (), namespaces)
         problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
-        answer: Object = fit({**document, "problems": problems, "local": local})
-        return answer
+        return fitted({**document, "problems": problems, "local": local})
 
     def status(self, namespace: str | None) -> Object:
         """Return the document of ``status -o json``, and the time; *namespace* empty: of all."""

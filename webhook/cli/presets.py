@@ -2,18 +2,17 @@
 
 import textwrap
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, print_listing
 from webhook.cli.options import option
+from webhook.core.profiles.slips import did_you_mean
+from webhook.core.wording import listed
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
 _WIDTH = 100
-_NEAR = 4
-"""Types that are named in place of an unknown one."""
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -77,8 +76,7 @@ def show(name: str, types: tuple[str, ...]) -> None:
     preset = read_preset(name)
     for each in types:
         if each not in preset.node_types:
-            near = get_close_matches(each, preset.node_types, n=_NEAR, cutoff=0.4)
-            meant = ", ".join(near or preset.node_types[:_NEAR])
+            meant = did_you_mean(each, preset.node_types) or listed(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
     comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
