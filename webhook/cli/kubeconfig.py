@@ -27,21 +27,18 @@ _LOOPBACK = "localhost,127.0.0.0/8,::1/128"
 
 
 def connect(
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
     *,
-    kubeconfig: Path | None = None,
-    context: str = "",
-    cluster: str = "",
     impersonate: tuple[str, ...] = (),
     request_seconds: float = 0.0,
+    **chosen: Any,
 ) -> Connection:
-    """Prepare a connection by `find_credentials`; raise InputError where there are none.
+    """Prepare a connection by what is *chosen* for `find_credentials`, which raises InputError.
 
     *impersonate*: a user, and groups, in whose name requests are sent. *request_seconds*: the time
     that each may take, 0 for our own limits.
     """
-    environ = os.environ if environ is None else environ
-    found = find_credentials(environ, kubeconfig=kubeconfig, context=context, cluster=cluster)
+    found = find_credentials(environ, **chosen)
     space = found.namespace or "default"
     found = replace(found, impersonate=impersonate, namespace=space)
     return Connection(found, request_seconds=request_seconds)
@@ -63,8 +60,8 @@ def find_credentials(
     by_hand = kubeconfig is not None or bool(context or cluster)
     if not by_hand and (found := pod_credentials(environ, service_account)):
         return found
-    listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
-    files = listed or [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
+    written = environ.get("KUBECONFIG") or str(Path(environ.get("HOME", "~"), ".kube", "config"))
+    files = [Path(part).expanduser() for part in written.split(":") if part]
     files = [kubeconfig] if kubeconfig is not None else files
     if present := [file for file in files if file.exists()]:
         return _kubeconfig(present, context, cluster)
@@ -88,7 +85,9 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
         of_context = merger.config["contexts"].get_with_name(name)["context"].value
         of_context["cluster"] = cluster or of_context.get("cluster")
         of_cluster = merger.config["clusters"].get_with_name(of_context["cluster"])["cluster"].value
-        _check(of_cluster, _user(merger.config, of_context.get("user")))
+        user = of_context.get("user")
+        of_user = merger.config["users"].get_with_name(user).value.get("user") if user else None
+        _check(of_cluster, of_user or {})
         loader = KubeConfigLoader(  # type: ignore[no-untyped-call]
             merger.config, active_context=name, config_base_path=None
         )
@@ -107,12 +106,6 @@ def _current_context(documents: Iterable[Object]) -> str:
         if name := document.get("current-context"):
             return str(name)
     raise InputError("current-context: not set; run `kubectl config use-context NAME`")
-
-
-def _user(config: Any, name: str | None) -> Object:
-    """Return the user of a context, which may name none."""
-    entry: Object = config["users"].get_with_name(name).value if name else {}
-    return entry.get("user") or {}
 
 
 def _check(cluster: Object, user: Object) -> None:

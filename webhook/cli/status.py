@@ -131,22 +131,21 @@ def _watch(look: Callable[[], Look], output: str | None) -> Sequence[JobStatus]:
 
 def print_changes(jobs: Sequence[JobStatus], shown: _Shown, output: str | None) -> _Shown:
     """Print a line for each job that is not as it was *shown*; how long it waits is no change."""
-    now: _Shown = {}
-    lines: list[tuple[Object, tuple[str, ...]]] = []
+    at, now = strftime("%H:%M:%S"), _Shown()
+
+    def tell(document: Object, *cells: str) -> None:
+        line = printable("  ".join((at, *cells)), limit=LONGEST_TEXT)
+        echo(json.dumps(document) if output == "json" else line)
+
     for job in jobs:
         key, first = (job.namespace, job.name), job.first
         finding = (first.level, str(first.code), first.subject) if first else ()
         now[key] = (job.phase, job.members, job.waits_seconds is None, job.address, *finding)
         if shown.get(key) != now[key]:
-            code = f"({first.code})" if first else "ok"
-            lines.append((job.as_json(), (*_cells(job), code)))
-    for namespace, name in shown.keys() - now.keys():
-        gone = {"namespace": namespace, "name": name, "phase": None}
-        lines.append((gone, (namespace, name, "has no live pod any more")))
-    at = strftime("%H:%M:%S")
-    for document, cells in lines:
-        line = printable("  ".join((at, *cells)), limit=LONGEST_TEXT)
-        echo(json.dumps(document) if output == "json" else line)
+            tell(job.as_json(), *_cells(job), f"({first.code})" if first else "ok")
+    for space, name in shown.keys() - now.keys():
+        gone = {"namespace": space, "name": name, "phase": None}
+        tell(gone, space, name, "has no live pod any more")
     sys.stdout.flush()
     return now
 
