@@ -1,14 +1,16 @@
-"""Show what would be injected into any workload: ``fabric-injector dry-run``."""
+"""Show what would be injected: ``fabric-injector dry-run``, of manifests or of a cluster's pods."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
 from webhook.cli import options
-from webhook.cli.dry_run_cluster import judge_workloads
-from webhook.cli.findings import print_lines
+from webhook.cli.findings import Listing, print_lines, print_listing
 from webhook.cli.inputs import (
     choose_profiles,
     note,
@@ -19,13 +21,22 @@ from webhook.cli.inputs import (
 )
 from webhook.cli.options import MANIFEST, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
+from webhook.core import names, podspec
+from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
+from webhook.core.model import Namespace, Object
+from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import RENDERERS, DryRun, judge
-from webhook.dry_run.screen import screen
+from webhook.dry_run.screen import screen, why_not
 from webhook.dry_run.templates import find_templates, require_namespace
+from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.profiles_read import of_file_objects
+
+_DECISIONS = ("denied", "injected", "observed", "left-alone")
+_NO_PROFILE = "no-profile"
+_KEYS = ("namespace", "workload", "would_be", "why")
 
 
 @click.command("dry-run", cls=options.ClusterCommand)
@@ -62,12 +73,7 @@ def command(**given: Any) -> None:
     """  # noqa: D301  # \\b is click's own mark
     is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
     _refuse_contradictions(given, is_list=is_list)
-    if is_list:
-        runs = judge_workloads(given)
-    else:
-        run, profiles = _judge_files(given)
-        _show(run, profiles, given)
-        runs = [run]
+    runs = _list_workloads(given) if is_list else [_judge_files(given)]
     sys.exit(_exit_status(runs, given["require_injection"]))
 
 
@@ -100,10 +106,10 @@ def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:
     return 0 if all(run.is_whole for run in runs) else 3
 
 
-def _judge_files(given: dict[str, Any]) -> tuple[DryRun, Collection[str]]:
-    """Judge the pods of the manifests; return the names of all profiles too.
+def _judge_files(given: dict[str, Any]) -> DryRun:
+    """Judge the pods of the manifests, and print the answers; all files are read before a cluster.
 
-    *given*: the options of the command. All files are read before a cluster is asked.
+    *given*: the options of the command.
     """
     namespace, profile = given["namespace"], given["profile"]
     warnings: dict[int, Sequence[str]] = {}
@@ -118,19 +124,19 @@ def _judge_files(given: dict[str, Any]) -> tuple[DryRun, Collection[str]]:
         templates = find_templates(documents, namespace, warnings)
         known, world = choose_profiles(read, profile), ObjectsWorld(objects)
         run = judge(templates, profile=profile, profiles=known, world=world)
-        return run, known.profiles
+        return _show(run, known.profiles, given)
     connection = connect_to_cluster()
     templates = find_templates(documents, namespace or connection.namespace, warnings)
     if given["server"]:
-        return ask_server(connection, templates), ()
+        return _show(ask_server(connection, templates), (), given)
     snapshot = Snapshot(connection, system_namespace=given["system_namespace"], given=read)
     known, seen = choose_profiles(snapshot.profiles(), profile), permitted_world(connection)
     run = judge(templates, profile=profile, profiles=known, world=seen)
     note_unread(snapshot, seen)
-    return run, known.profiles
+    return _show(run, known.profiles, given)
 
 
-def _show(run: DryRun, profiles: Collection[str], given: dict[str, Any]) -> None:
+def _show(run: DryRun, profiles: Collection[str], given: dict[str, Any]) -> DryRun:
     if output := given["output"]:
         click.echo(RENDERERS[output](run), nl=False)
         for part in run.ignored:
@@ -139,3 +145,78 @@ def _show(run: DryRun, profiles: Collection[str], given: dict[str, Any]) -> None
         print_lines(screen(run, profiles, diff=given["diff"], verbose=given["verbose"]))
     if not run.pods:
         note("no pod template was found")
+    return run
+
+
+def _list_workloads(given: dict[str, Any]) -> list[DryRun]:
+    """Print a line for each workload with pods that a profile is for, and a sum.
+
+    *given*: the options of the command.
+    """
+    read, system = read_profiles(given["profiles"]), given["system_namespace"]
+    connection = connect_to_cluster()
+    snapshot = Snapshot(connection, given["namespace"] or "", system_namespace=system, given=read)
+    profiles = choose_profiles(snapshot.profiles(), given["profile"])
+    world = permitted_world(connection)
+    if profile := given["profile"]:
+        world.namespace = world.fresh_namespace = partial(_labelled, world.namespace, profile)
+    runs, rows = [], []
+    for job in _find_workloads(snapshot, given["selector"]):
+        run = judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
+        runs.append(run)
+        rows.append(_row(job, run))
+    shown = [row for row in rows if _NO_PROFILE not in row]
+    document = {"workloads": [dict(zip(_KEYS, row, strict=True)) for row in shown]}
+    headings = [key.replace("_", " ").upper() for key in _KEYS]
+    listing = Listing(headings, shown, [row[1].lower() for row in shown], document)
+    print_listing(listing, given["output"], no_headers=given["no_headers"])
+    counted = Counter(row[2] for row in rows)
+    sums = ", ".join(f"{counted[name]} {name}" for name in _DECISIONS if counted[name])
+    note(f"{len(shown)} workloads for which there is a profile: {sums or 'none'}")
+    if without := counted[_NO_PROFILE]:
+        note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
+    note_unread(snapshot, world)
+    return runs
+
+
+def _labelled(find: Callable[[str], Namespace | None], profile: str, name: str) -> Namespace | None:
+    """Find a namespace; one without a profile is taken to have this one."""
+    found = find(name)
+    return found and replace(found, labels={names.PROFILE: profile, **found.labels})
+
+
+def _row(job: Job, run: DryRun) -> tuple[str, ...]:
+    """Sum up one workload, whose decision is the worst of its pods'."""
+    decisions = {"observed" if pod.observed and pod.profile else pod.decision for pod in run.pods}
+    decision = next(each for each in _DECISIONS if each in decisions)
+    if decision == "denied":
+        why = next(pod.message for pod in run.pods if not pod.allowed)
+    elif not run.workloads:
+        decision, why = _NO_PROFILE, ""
+    elif decision == "left-alone":
+        why = why_not(run.pods)
+    else:
+        found = [part for each in run.workloads for part in (each.text, *each.warnings)]
+        why = "; ".join(dict.fromkeys(found))
+    return job.namespace, _workload(job), decision, why
+
+
+def _find_workloads(snapshot: Snapshot, selector: str) -> list[Job]:
+    """Return the workloads with unfinished pods, in the order of the table."""
+
+    def keep(pod: Object) -> Object | None:
+        is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, snapshot.system_namespace)
+        return None if is_out else {**pod, "apiVersion": "v1", "kind": "Pod"}
+
+    resource = PODS.select(labels=selector, fields=UNFINISHED)
+    pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
+    return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
+
+
+def _workload(job: Job) -> str:
+    """Name the object that made the pods, ``PyTorchJob/bert``; else the pod itself."""
+    pod = job.pods[0]
+    owner = podspec.controller(pod)
+    own = f"{owner['kind']}/{owner['name']}" if owner else f"Pod/{pod['metadata']['name']}"
+    named = (f"{kind.kind}/{name}" for kind in KINDS for name in kind.owners(pod))
+    return next(named, own)
