@@ -54,7 +54,7 @@ def test_leaves_out_an_object_with_a_fault_and_says_so(folder: Path, server: Fak
     assert faults.startswith("FabricProfile other: spec.later: is not a field")
     assert faults.endswith("; it is left out here")
     assert settings.startswith(
-        "ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is taken"
+        "settings: ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is"
     )
 
 
@@ -133,3 +133,23 @@ def test_goes_on_without_no_network_that_cannot_be_read(
     result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 2
     assert "answered 500: broken" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-f", "absent.yaml"), "absent.yaml: cannot be read (No such file or directory)"),
+        (("-f", "broken.yaml"), "broken.yaml: line 2, column 5: not valid YAML"),
+        (("-f", "pod.yaml", "--profiles", "absent.yaml"), "absent.yaml: cannot be read"),
+        (("-A", "--profiles", "absent.yaml"), "absent.yaml: cannot be read"),
+        (("-f", "pod.yaml"), "no credentials for a cluster"),
+    ],
+)
+def test_reads_all_files_before_a_cluster(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "broken.yaml").write_text("a: 1\nb: c: d")
+    result = call(*arguments, env={"KUBECONFIG": "", "HOME": str(folder)})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {told}")

@@ -9,7 +9,7 @@ from webhook.cli import imported, kubectl_plugin
 
 ASK_A_CLUSTER: tuple[tuple[str, ...], ...] = (
     *(("dry-run",), ("status",), ("explain",), ("check",), ("page",), ("version",)),
-    *(("certs", "show"), ("certs", "rotate"), ("profiles", "validate")),
+    *(("certs", "show"), ("certs", "rotate")),
 )
 
 

@@ -1,6 +1,5 @@
 """Define the command line: each command is a module of this folder, imported when it runs."""
 
-import errno
 from importlib import import_module
 from typing import Any
 
@@ -29,10 +28,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "control": "Publish rank-0 addresses, keep certificates.",
     },
 }
-_UNLISTED = ("wait",)
-"""The wait containers run it."""
-_INTERRUPTED = 130
-_ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
 class _Commands(click.Group):
@@ -50,15 +45,13 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo(err=True)  # behind the ^C of the terminal
-            ctx.exit(_INTERRUPTED)
+            ctx.exit(130)
         except Exception as error:
-            from webhook.cli.options import Failure
-            from webhook.core.errors import WebhookError
+            from webhook.cli.failure import failure_by
+            from webhook.cli.options import TITLE
 
-            if isinstance(error, WebhookError):
-                raise Failure(str(error)) from None
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                raise Failure(f"the output cannot be written: {error.strerror}") from None
+            if failure := failure_by(error, ctx.meta.get(TITLE, "")):
+                raise failure from None
             raise
 
     def resolve_command(
@@ -79,7 +72,7 @@ def _listed() -> dict[str, click.Command]:
     """Return what help, completion and "did you mean" need of each command."""
     lines = {name: text for group in GROUPS.values() for name, text in group.items()}
     shown = {name: click.Command(name, short_help=text) for name, text in lines.items()}
-    return shown | {name: click.Command(name, hidden=True) for name in _UNLISTED}
+    return {**shown, "wait": click.Command("wait", hidden=True)}  # the wait containers run it
 
 
 @click.group(
@@ -88,7 +81,7 @@ def _listed() -> dict[str, click.Command]:
     context_settings={
         "help_option_names": ["-h", "--help"],
         "show_default": True,
-        "auto_envvar_prefix": _ENVIRONMENT_PREFIX,
+        "auto_envvar_prefix": "FABRIC_INJECTOR",
     },
 )
 @click.version_option(__version__, prog_name="fabric-injector")

@@ -1,32 +1,29 @@
 """Check a cluster before and after installation: ``fabric-injector check``."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from webhook.cli import options
 from webhook.cli.findings import echo, print_codes, print_document, print_findings
-from webhook.cli.inputs import read_profiles_file
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.core.wording import counted
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.finding import Finding, as_document, count, exit_status, grouped
-from webhook.diagnose.snapshot import Snapshot
+from webhook.diagnose.finding import as_document, count, exit_status, grouped
 
 
-@click.command("check", epilog=options.CLUSTER_HELP)
+@click.command("check", cls=options.ClusterCommand)
 @options.profiles
-@options.namespace("Check only the pods of this namespace.")
+@options.namespace(help="Check only the pods of this namespace.")
 @option(
     "--system-namespace",
     metavar="NS",
     help="Namespace of fabric-injector, if not that of its webhook's Service.",
 )
 @options.webhook_configuration
-@options.cluster
-@options.output("json", text="A document with stable codes.")
+@options.output("json", help="A document with stable codes.")
 def command(
     profiles: Path | None,
     namespace: str | None,
@@ -48,35 +45,29 @@ def command(
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
     # faults in the file are findings; a file that cannot be read is a wrong command
-    given = read_profiles_file(profiles) if profiles else None
-    connection = connect_to_cluster()
+    given = read_profiles(profiles, faulty=True)
     snapshot = open_snapshot(
-        connection,
+        connect_to_cluster(),
         namespace or "",
         system_namespace,
         configuration=webhook_configuration,
         given=given,
     )
     findings = check(snapshot)
+    cluster, system, space = (
+        snapshot.connection.title,
+        snapshot.system_namespace,
+        snapshot.namespace,
+    )
     if output:
-        document = {
-            "cluster": connection.title,
-            "systemNamespace": snapshot.system_namespace,
-            "namespace": snapshot.namespace or None,
-        }
-        print_document({**document, **as_document(findings)}, output)
+        head = {"cluster": cluster, "systemNamespace": system, "namespace": space or None}
+        print_document({**head, **as_document(findings)}, output)
     else:
-        _print(findings, snapshot)
+        number = count(findings)
+        failures, warnings = counted(number["fail"], "failure"), counted(number["warn"], "warning")
+        echo(f"{failures}, {warnings}, {number['ok']:,} ok")
+        scope = f"namespace {space}" if space else f"installation in namespace {system}"
+        echo(f"cluster: {printable(cluster, limit=None)}; {scope}")
+        print_findings(grouped(findings))
+        print_codes(findings)
     raise SystemExit(exit_status(findings))
-
-
-def _print(findings: Sequence[Finding], snapshot: Snapshot) -> None:
-    number = count(findings)
-    failures, warnings = counted(number["fail"], "failure"), counted(number["warn"], "warning")
-    scope = f"installation in namespace {snapshot.system_namespace}"
-    if snapshot.namespace:
-        scope = f"namespace {snapshot.namespace}"
-    echo(f"{failures}, {warnings}, {number['ok']:,} ok")
-    echo(f"cluster: {printable(snapshot.connection.title, limit=None)}; {scope}")
-    print_findings(grouped(findings))
-    print_codes(findings)

@@ -17,7 +17,7 @@ from webhook.serve.profiles import configuration_file
 
 @click.command("control")
 @option("--config", type=FILE, help="File of the Configuration; read again when it changes.")
-@options.namespace("Namespace of the Lease. Default: the service account's own.")
+@options.namespace(help="Namespace of the Lease. Default: the service account's own.")
 @option(
     "--certificates",
     type=click.Choice(["self", "none"]),

@@ -8,14 +8,8 @@ from pathlib import Path
 import click
 
 from webhook.cli import options
-from webhook.cli.findings import (
-    echo,
-    print_codes,
-    print_document,
-    print_findings,
-    print_table,
-)
-from webhook.cli.inputs import read_profiles_option
+from webhook.cli.findings import echo, print_codes, print_document, print_findings, print_table
+from webhook.cli.inputs import read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
 from webhook.diagnose.collect import Target, read_job
@@ -28,28 +22,28 @@ from webhook.diagnose.snapshot import UNREAD, Snapshot
 from webhook.diagnose.wording import duration
 
 _FEW = 2
-_TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+_TARGETS = {"job": "job", "jobs": "job", "pod": "pod", "pods": "pod", "po": "pod"}
 """How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
 _MOST_ALIKE = 3
-_COLUMNS = 32
+_BAR = 32
+"""Characters of the bar of a pod."""
 _LETTERS = {"no node": ".", "network": "n", "containers": "c", "network or containers": "?"}
 _LETTERS |= {"wait": "w", "training": "T"}
 """How a bar shows the steps of timeline.py."""
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
-@click.command("explain", epilog=options.CLUSTER_HELP)
+@click.command("explain", cls=options.ClusterCommand)
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
-@options.selector("Explain the pods with these labels.")
-@options.namespace("Namespace of the pods.")
+@options.selector(help="Explain the pods with these labels.")
+@options.namespace(help="Namespace of the pods.")
 @option("--timeline", is_flag=True, help="Show how long each pod took to start, and why.")
 @option("--logs", is_flag=True, help="Read what NCCL prints in the pods' logs too.")
 @options.profiles
 @options.system_namespace
-@options.output("json", "yaml", text="json or yaml: a document for programs.")
+@options.output("json", "yaml", help="json or yaml: a document for programs.")
 @option("--code", metavar="CODE", help="Print what the code of a finding means, and what to do.")
-@options.cluster
 def command(
     target: tuple[str, ...],
     selector: str,
@@ -85,9 +79,9 @@ def command(
         _print_code(code)
         return
     meant = _read_target(target, selector)
-    known = read_profiles_option(profiles)
+    known = read_profiles(profiles)
     connection = connect_to_cluster()
-    space = namespace or connection.namespace or "default"
+    space = namespace or connection.namespace
     cluster = Snapshot(connection, space, system_namespace=system_namespace, given=known)
     explanation = explain(*read_job(cluster, meant, logs=logs))
     if output:
@@ -117,9 +111,8 @@ def _read_target(words: Sequence[str], selector: str) -> Target:
     if not name or "/" in name:
         found = f", found {' '.join(words)!r}" if words else ""
         raise click.UsageError(f"name what to explain: job NAME, pod NAME, or -l SELECTOR{found}")
-    for plain, spellings in _TARGET_WORDS.items():
-        if written.lower() in spellings:
-            return Target(plain, name)
+    if target := _TARGETS.get(written.lower()):
+        return Target(target, name)
     if of_kind := find_kind(written.lower()):
         return Target("job", name, of_kind, written)
     known = ", ".join(dict.fromkeys(each.kind.lower() for each in KINDS))
@@ -130,17 +123,18 @@ def print_explanation(explanation: Explanation, *, timeline: bool = False) -> No
     """Print the findings, then a table of the members, or in its place their *timeline*."""
     print_findings(unread_at_once(explanation.findings))
     print_codes(explanation.findings)
-    if not explanation.rows:
+    rows = explanation.rows
+    if not rows:
         return
-    shown = _chosen(explanation.rows)
+    shown = _chosen(rows)
     click.echo()
+    print_table([*(_bars if timeline else _members)(explanation, shown)])
     if timeline:
-        print_table([*_timeline(explanation, shown)])
         echo(", ".join(f"{letter} {step}" for step, letter in _LETTERS.items()))
-    else:
-        print_table([*_members(explanation, shown)])
-    if len(shown) < len(explanation.rows):
-        _print_rest(explanation.rows)
+    if len(shown) < len(rows):
+        counts = Counter(row.phase for row in rows)
+        phases = ", ".join(f"{number:,} {phase}" for phase, number in counts.items())
+        echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))
 
 
 def unread_at_once(findings: Sequence[Finding]) -> Sequence[Finding]:
@@ -158,20 +152,20 @@ def unread_at_once(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 def _members(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     several = len(explanation.jobs) > 1
-    yield (*_HEADINGS, *(["JOB"] if several else []))
+    yield (*_HEADINGS, "JOB") if several else _HEADINGS
     for row in shown:
         cells = (row.pod, row.role, row.phase, row.node, row.address, row.rank_zero, row.wait)
         yield (*cells, row.job) if several else cells
 
 
-def _timeline(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _bars(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield a bar for each pod: of each part of the time the letter of the step that it was in."""
     _, seconds, starts = explanation.timeline
-    yield ("POD", f"0 s{duration(seconds):>{_COLUMNS - 3}}", "TRAINS AFTER", "")
+    yield ("POD", f"0 s{duration(seconds):>{_BAR - 3}}", "TRAINS AFTER", "")
     for row in shown:
         start = starts[row.pod]
         after = "-" if start.trains_after is None else duration(start.trains_after)
-        times = ((column + 0.5) * seconds / _COLUMNS for column in range(_COLUMNS))
+        times = ((column + 0.5) * seconds / _BAR for column in range(_BAR))
         yield (row.pod, "".join(_letter(start, time) for time in times), after, start.says)
 
 
@@ -182,22 +176,12 @@ def _letter(start: Start, time: float) -> str:
     return " "
 
 
-def _print_rest(rows: Sequence[Row]) -> None:
-    """Say how many pods there are in all, where only a few are shown."""
-    counted = Counter(row.phase for row in rows)
-    phases = ", ".join(f"{number:,} {phase}" for phase, number in counted.items())
-    echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))
-
-
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
     """Choose the rows to show: of many pods the first few of each kind that are alike."""
     if len(rows) <= _MOST_ROWS:
         return rows
-    seen: Counter[tuple[str, ...]] = Counter()
-    chosen = []
+    alike: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        kind = (row.role, row.phase, row.rank_zero, row.wait)
-        seen[kind] += 1
-        if seen[kind] <= _MOST_ALIKE:
-            chosen.append(row)
-    return chosen[:_MOST_ROWS]
+        alike.setdefault((row.role, row.phase, row.rank_zero, row.wait), []).append(row)
+    few = [row for kind in alike.values() for row in kind[:_MOST_ALIKE]]
+    return sorted(few, key=rows.index)[:_MOST_ROWS]

@@ -92,7 +92,10 @@ def print_document(document: Any, output: str) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], *, is_cut: bool = True) -> None:
-    """Print rows in columns; the last one ends where a terminal does, unless nothing *is_cut*."""
+    """Print rows in columns; the last one ends where a terminal does, unless nothing *is_cut*.
+
+    There the level of a finding has its colour.
+    """
     cells = [[printable(cell, limit=_WIDEST) for cell in row[:-1]] for row in rows]
     widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
     most = LONGEST_TEXT
@@ -100,16 +103,8 @@ def print_table(rows: Sequence[Sequence[str]], *, is_cut: bool = True) -> None:
         most = max(_NARROWEST, shutil.get_terminal_size().columns - sum(widths))
     for line, row in zip(cells, rows, strict=True):
         padded = "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        echo((padded + _last_cell(row[-1], most)).rstrip())
-
-
-def _last_cell(text: str, most: int) -> str:
-    """Return at most so many characters; a finding's level has its colour."""
-    text = printable(text, limit=LONGEST_TEXT)
-    if len(text) > most:
-        text = f"{text[: most - 1]}…"
-    level, space, rest = text.partition(" ")
-    return f"{styled(level, COLOUR.get(level, ''))}{space}{rest}"
+        level, space, rest = printable(row[-1], limit=most).partition(" ")
+        echo(f"{padded}{styled(level, COLOUR.get(level, ''))}{space}{rest}".rstrip())
 
 
 def echo(text: str) -> None:

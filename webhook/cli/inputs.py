@@ -1,8 +1,7 @@
 """Read what a command is given: files, ``-`` is standard input, and the profiles to go by."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,20 @@ import click
 
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.core.model import Object
-from webhook.core.printable import printable, quoted
+from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.wording import listed
 from webhook.core.yaml_reader import decode
+from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run.templates import parse_documents
 from webhook.kube.connection import Connection
-from webhook.kube.reader import Reader
 from webhook.kube.resource import key_text
-from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.profiles_read import ProfileFault, ProfilesRead, of_file_objects, read_file
+from webhook.world.cluster import Cluster
+from webhook.world.profiles_read import ProfilesRead, read_file
 from webhook.world.view import PermittedWorld
 
-LOOKUP_SECONDS = 10.0
-
+_LOOKUP_SECONDS = 10.0
 _EXTENSIONS = (".json", ".yaml", ".yml")
 """What kubectl reads of a folder."""
 
@@ -79,8 +76,6 @@ def read_text(path: Path) -> str:
         raise InputError(f"{shown(path)}: {problem}") from None
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
-    except ValueError:
-        raise InputError(f"{quoted(shown(path))}: a path holds no NUL; correct it") from None
 
 
 def shown(path: Path) -> str:
@@ -88,76 +83,40 @@ def shown(path: Path) -> str:
     return "standard input" if path.name == "-" else str(path)
 
 
-def read_profiles_file(path: Path) -> ProfilesRead:
-    """Read a file of profiles; its faults are all that `profiles validate` finds, if it can run.
+def read_profiles(path: Path | None, *, faulty: bool = False) -> ProfilesRead | None:
+    """Read the file of ``--profiles``, None without one.
 
-    Raises InputError for a file that cannot be read.
+    Raises InputError for a file that cannot be read, and for its faults unless *faulty* ones count.
     """
-    text = read_text(path)
-    read = read_file(shown(path), text)
-    if not read.faults:
-        return read
-    try:
-        from webhook.validate.text import check_text
-    except ModuleNotFoundError:  # it needs an extra
-        return read
-    found = [
-        ProfileFault(f"{shown(path)}, line {each.line}", f"{each.path}: {each.message}")
-        for each in check_text(text).problems
-    ]
-    return replace(read, faults=tuple(found) or read.faults)
-
-
-def read_profiles_option(path: Path | None) -> ProfilesRead | None:
-    """Read the profiles of ``--profiles``, None without it; raise InputError with its faults."""
     if path is None:
         return None
-    read = read_profiles_file(path)
-    read.known()
+    read = read_file(shown(path), read_text(path))
+    if read.faults and not faulty:
+        fault = read.faults[0]
+        validate = f"fabric-injector profiles validate -f {path} names all faults"
+        raise InputError(f"the profiles cannot be used\n{fault.where}: {fault.message}\n{validate}")
     return read
 
 
-def note(text: str) -> None:
-    """Print a line beside the answer."""
-    click.echo(printable(text, limit=None), err=True)
+def choose_profiles(read: ProfilesRead, name: str | None) -> Profiles:
+    """Return the profiles, and note which are left out.
 
-
-def choose_profiles(
-    path: Path | None,
-    found: list[Object],
-    connection: Connection | None,
-    system_namespace: str,
-    *,
-    tell: Callable[[str], None] = note,
-) -> Profiles:
-    """Return the profiles of the file, else of the *found* objects, else of the cluster.
-
-    *tell* gets what is left out. Raises InputError, and Unavailable where they may not be read.
+    Raises InputError where there are none to go by, or none has the *name* that is given.
     """
-    read = read_profiles_file(path) if path else None
-    if connection:
-        reader = Reader(connection, LOOKUP_SECONDS)
-        if read:
-            read = beside_installed_settings(reader, system_namespace, read)
-        else:
-            read = installed_profiles(reader, system_namespace)
-    read = read or of_file_objects("--objects", found)
-    if read is None:
-        raise InputError("--objects holds no FabricProfile: give --profiles FILE")
     profiles = read.known()
     for fault in read.faults:
         left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
-        tell(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
-    if read.unread:
-        tell(read.unread)
+        note(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
+    choice = (*sorted(profiles.profiles), names.PROFILE_NONE)
+    if name is not None and name not in choice:
+        named = ", ".join(choice)
+        raise InputError(f"--profile {name}: no profile has this name; use one of: {named}")
     return profiles
 
 
-def check_profile(name: str | None, known: Profiles) -> None:
-    """Raise InputError where no profile has this name."""
-    if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
-        choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
-        raise InputError(f"--profile {name}: no profile has this name; use one of: {choice}")
+def permitted_world(connection: Connection) -> PermittedWorld:
+    """Return what admission asks of the cluster, for somebody who may not read all networks."""
+    return PermittedWorld(Cluster(connection, lookup_seconds=_LOOKUP_SECONDS))
 
 
 def assumed_networks(world: PermittedWorld) -> str:
@@ -169,3 +128,16 @@ def assumed_networks(world: PermittedWorld) -> str:
         f"networks you cannot read are assumed to exist: {named}; "
         "ask for get of network-attachment-definitions there, or use --server"
     )
+
+
+def note_unread(snapshot: Snapshot, world: PermittedWorld) -> None:
+    """Print what an answer does not know."""
+    for each in snapshot.unread():
+        note(f"{each.what}: {each.problem}")
+    if assumed := assumed_networks(world):
+        note(assumed)
+
+
+def note(text: str) -> None:
+    """Print a line beside the answer."""
+    click.echo(printable(text, limit=None), err=True)

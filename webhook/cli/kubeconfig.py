@@ -7,7 +7,7 @@ service account.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from webhook.kube.credentials import (
     SERVICE_ACCOUNT,
     Credentials,
     NoCredentials,
-    TokenFile,
     anonymous,
     pod_credentials,
 )
@@ -28,22 +27,20 @@ _LOOPBACK = "localhost,127.0.0.0/8,::1/128"
 
 
 def connect(
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
     *,
-    kubeconfig: Path | None = None,
-    context: str = "",
-    cluster: str = "",
     impersonate: tuple[str, ...] = (),
     request_seconds: float = 0.0,
+    **chosen: Any,
 ) -> Connection:
-    """Prepare a connection by `find_credentials`; raise InputError where there are none.
+    """Prepare a connection by what is *chosen* for `find_credentials`, which raises InputError.
 
     *impersonate*: a user, and groups, in whose name requests are sent. *request_seconds*: the time
     that each may take, 0 for our own limits.
     """
-    environ = os.environ if environ is None else environ
-    found = find_credentials(environ, kubeconfig=kubeconfig, context=context, cluster=cluster)
-    found = replace(found, impersonate=impersonate)
+    found = find_credentials(environ, **chosen)
+    space = found.namespace or "default"
+    found = replace(found, impersonate=impersonate, namespace=space)
     return Connection(found, request_seconds=request_seconds)
 
 
@@ -63,8 +60,8 @@ def find_credentials(
     by_hand = kubeconfig is not None or bool(context or cluster)
     if not by_hand and (found := pod_credentials(environ, service_account)):
         return found
-    listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
-    files = listed or [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
+    written = environ.get("KUBECONFIG") or str(Path(environ.get("HOME", "~"), ".kube", "config"))
+    files = [Path(part).expanduser() for part in written.split(":") if part]
     files = [kubeconfig] if kubeconfig is not None else files
     if present := [file for file in files if file.exists()]:
         return _kubeconfig(present, context, cluster)
@@ -88,13 +85,14 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
         of_context = merger.config["contexts"].get_with_name(name)["context"].value
         of_context["cluster"] = cluster or of_context.get("cluster")
         of_cluster = merger.config["clusters"].get_with_name(of_context["cluster"])["cluster"].value
-        user = _user(merger.config, of_context.get("user"))
-        _check(of_cluster, user)
+        user = of_context.get("user")
+        of_user = merger.config["users"].get_with_name(user).value.get("user") if user else None
+        _check(of_cluster, of_user or {})
         loader = KubeConfigLoader(  # type: ignore[no-untyped-call]
             merger.config, active_context=name, config_base_path=None
         )
         loader.load_and_set(found := Configuration())  # type: ignore[no-untyped-call]
-        return _credentials(title, found, of_cluster, user, of_context.get("namespace") or "")
+        return _credentials(title, found, of_cluster, of_context.get("namespace") or "")
     except (AttributeError, KeyError, TypeError):
         problem = "it is not written as a kubeconfig is"
     except Exception as error:  # the library raises whatever its assumptions meet
@@ -108,17 +106,6 @@ def _current_context(documents: Iterable[Object]) -> str:
         if name := document.get("current-context"):
             return str(name)
     raise InputError("current-context: not set; run `kubectl config use-context NAME`")
-
-
-def _user(config: Any, name: str | None) -> Object:
-    """Return the user of a context, which may name none; tokenFile becomes a whole path."""
-    if not name:
-        return {}
-    entry = config["users"].get_with_name(name)
-    found: Object = entry["user"].value if entry.value.get("user") else {}
-    if file := found.get("tokenFile"):
-        found["tokenFile"] = str(Path(entry.path).absolute().parent / file)
-    return found
 
 
 def _check(cluster: Object, user: Object) -> None:
@@ -138,18 +125,20 @@ def _check(cluster: Object, user: Object) -> None:
         raise InputError("as: impersonation is not read of a kubeconfig; give --as USER")
 
 
-def _credentials(
-    title: str, found: Any, cluster: Object, user: Object, namespace: str
-) -> Credentials:
-    ca, certificate, key = (
-        Path(file) if file else None
-        for file in (found.ssl_ca_cert, found.cert_file, found.key_file)
-    )
+def _credentials(title: str, found: Any, cluster: Object, namespace: str) -> Credentials:
+    files = (found.ssl_ca_cert, found.cert_file, found.key_file)
+    ca, certificate, key = (Path(file) if file else None for file in files)
+    lock = threading.Lock()
+
+    def authorization() -> str:
+        with lock:  # the library asks a plugin again before its token expires
+            return found.get_api_key_with_prefix("BearerToken") or ""
+
     return Credentials(
         source=title,
         server=found.host,
         # As kubectl: nothing secret is sent where nothing is encrypted.
-        authorization=_authorization(found, user) if found.host.startswith("https:") else anonymous,
+        authorization=authorization if found.host.startswith("https:") else anonymous,
         ca=ca,
         certificate=certificate,
         key=key,
@@ -158,18 +147,6 @@ def _credentials(
         proxy=_proxy(cluster, found),
         namespace=namespace,
     )
-
-
-def _authorization(found: Any, user: Object) -> Callable[[], str]:
-    if file := user.get("tokenFile"):  # which the library reads once
-        return TokenFile(Path(file), "tokenFile")
-    lock = threading.Lock()
-
-    def authorization() -> str:
-        with lock:  # the library asks a plugin again before its token expires
-            return found.get_api_key_with_prefix("BearerToken") or ""
-
-    return authorization
 
 
 def _proxy(cluster: Object, found: Any) -> str:

@@ -6,12 +6,10 @@ the printed address holds one after its ``#``, which no browser sends anywhere. 
 it, once, for a key of its own. Browsers would send a cookie to every port of this machine.
 """
 
-import json
 import os
 import secrets
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -19,15 +17,19 @@ from typing import NoReturn
 import click
 import waitress
 from flask import Flask, Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
-from webhook.cli.inputs import read_profiles_option
-from webhook.cli.options import connect_to_cluster, option, with_cluster
+from webhook.cli.failure import with_cluster
+from webhook.cli.inputs import read_profiles
+from webhook.cli.options import connect_to_cluster, option
 from webhook.cli.page_answers import PageAnswers
+from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.yaml_reader import decode
+from webhook.diagnose.snapshot import Unread
 from webhook.dry_run import fit, render_page
 from webhook.http.listener import ListenAddress, bind
 from webhook.http.loopback import refuse_foreign
@@ -49,22 +51,17 @@ HEADERS = {
 }
 MOST_BYTES = 3 << 20
 """Of a manifest."""
-_READ_BYTES = 16 << 20
-"""Up to this, a body that is too long is read to its end: else browsers would not see why."""
-_THREADS = 4
-"""So that a dry run gets its answer while another thread lists the cluster."""
 _EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
 
-@click.command("page", epilog=options.CLUSTER_HELP)
+@click.command("page", cls=options.ClusterCommand)
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
 )
-@options.namespace("Default namespace; else the kubeconfig's.")
+@options.namespace(help="Default namespace; else the kubeconfig's.")
 @options.profiles
 @options.system_namespace
-@options.cluster
 def command(port: int, namespace: str | None, profiles: Path | None, system_namespace: str) -> None:
     """Show dry run, status and check in a browser, on this machine.
 
@@ -77,42 +74,41 @@ def command(port: int, namespace: str | None, profiles: Path | None, system_name
       fabric-injector page --context research-cluster -n research
       fabric-injector page --profiles changed-profiles.yaml --port 8080
     """  # noqa: D301  # \\b is click's own mark
-    read_profiles_option(profiles)  # a wrong path ends the command, before the page opens
+    read_profiles(profiles)  # a wrong path ends the command, before the page opens
     serve(PageAnswers(connect_to_cluster(), namespace, profiles, system_namespace), port)
 
 
 class Keys:
-    """Hold the key of the printed address, which works once, and those of the opened pages."""
+    """Hold the key of the printed address, which works once, and those of the opened pages.
+
+    They are found by hash, so that the time of an answer says nothing of a key that is guessed.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._lock = threading.Lock()
+        self._printed: set[str] = set()
         self._given_out: set[str] = set()
-        self._printed = ""
 
     def print_next(self, text: str) -> None:
         """Print *text* and the address of the next page."""
-        self._printed = secrets.token_urlsafe(32)
-        click.echo(f"{text}\n\n  {self._url}/#key={self._printed}\n")
+        key = secrets.token_urlsafe(32)
+        self._printed = {key}
+        click.echo(f"{text}\n\n  {self._url}/#key={key}\n")
 
     def exchange(self, key: str) -> str:
         """Return a page's own key for the printed one, which is replaced; empty for any other."""
-        with self._lock:
-            if not _is_same(key, self._printed):
-                return ""
-            own = secrets.token_urlsafe(32)
-            self._given_out.add(own)
-            self.print_next("The page was opened. Another browser or tab takes a new address:")
-            return own
+        try:
+            self._printed.remove(key)  # of several at once, one succeeds
+        except KeyError:
+            return ""
+        own = secrets.token_urlsafe(32)
+        self._given_out.add(own)
+        self.print_next("The page was opened. Another browser or tab takes a new address:")
+        return own
 
     def opens(self, key: str) -> bool:
         """Tell whether a page has this key."""
-        with self._lock:
-            return any(_is_same(key, each) for each in self._given_out)
-
-
-def _is_same(one: str, other: str) -> bool:
-    return secrets.compare_digest(one.encode(), other.encode())
+        return key in self._given_out
 
 
 def make_app(answers: PageAnswers, keys: Keys) -> Flask:
@@ -124,11 +120,12 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
     folder = Path(webhook.page.__file__).parent
     app = Flask(__name__, static_folder=folder, static_url_path="/page")
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the page shows them in our order
     app.before_request(lambda: _refuse_strangers(keys))
 
     @app.errorhandler(Exception)
     def refuse(error: Exception) -> Response:
-        refusal = refusal_for(error)
+        refusal = refusal_for(Unavailable(str(error)) if isinstance(error, Unread) else error)
         if isinstance(error, HTTPException):
             refusal = Refusal(error.code or 500, "http", error.description or "")
         refusal.message = fit(with_cluster(refusal.message, answers.title))
@@ -140,16 +137,16 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
         response.headers.update(HEADERS)
         return response
 
-    def serve_json(path: str, ask: Callable[[], Object], method: str = "GET") -> None:
-        app.add_url_rule(path, path, lambda: _json(ask()), methods=[method])
+    def route(path: str, answer: Callable[[], ResponseReturnValue], method: str = "GET") -> None:
+        app.add_url_rule(path, path, answer, methods=[method])
 
-    app.add_url_rule("/", "index", lambda: app.send_static_file("index.html"))
-    serve_json("/session", lambda: _session(keys), "POST")
-    serve_json("/state", answers.state)
-    serve_json("/dry-run", lambda: _dry_run(answers), "POST")
-    serve_json("/status", lambda: answers.status(request.args.get("namespace")))
-    serve_json("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
-    serve_json("/check", answers.check)
+    route("/", lambda: app.send_static_file("index.html"))
+    route("/session", lambda: _session(keys), "POST")
+    route("/state", answers.state)
+    route("/dry-run", lambda: _dry_run(answers), "POST")
+    route("/status", lambda: answers.status(request.args.get("namespace")))
+    route("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
+    route("/check", answers.check)
     return app
 
 
@@ -158,11 +155,12 @@ def _refuse_strangers(keys: Keys) -> None:
 
     A link on another site may open ``/``, which tells nothing to that site.
     """
-    headers = ("Host", "Origin", "Sec-Fetch-Site")
-    host, origin, site = [request.headers.get(each, "") for each in headers]
+    host, *of_page = (
+        request.headers.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site")
+    )
     if request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate":
-        origin = site = ""
-    if refusal := refuse_foreign(host, origin, site):
+        of_page = ["", ""]
+    if refusal := refuse_foreign(host, *of_page):
         raise refusal
     is_open = request.path in ("/", "/session") or request.path.startswith("/page/")
     if not (is_open or keys.opens(_sent_key())):
@@ -170,12 +168,8 @@ def _refuse_strangers(keys: Keys) -> None:
 
 
 def _sent_key() -> str:
-    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-    return key if scheme == "Bearer" else ""
-
-
-def _json(document: Object) -> Response:
-    return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")
+    sent = request.authorization
+    return (sent and sent.token) or ""
 
 
 def _session(keys: Keys) -> Object:
@@ -192,20 +186,16 @@ def _dry_run(answers: PageAnswers) -> Object:
     return render_page(run)
 
 
-def serve(answers: PageAnswers, port: int) -> NoReturn:
-    """Serve until SIGINT or SIGTERM, and end the process. Raises InputError for a taken port."""
+def serve(answers: PageAnswers, port: int) -> None:
+    """Serve until SIGINT or SIGTERM end the process. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
-    app = make_app(answers, keys)
-    server = waitress.create_server(
-        app, sockets=[sock], threads=_THREADS, max_request_body_size=_READ_BYTES
-    )
+    server = waitress.create_server(make_app(answers, keys), sockets=[sock])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     where = f"{answers.title}; namespace {answers.namespace}"
     keys.print_next(f"{where}\nOpen in your browser, until Ctrl-C:")
     server.run()
-    raise AssertionError("the server ended by itself")
 
 
 def _end(*_: object) -> NoReturn:

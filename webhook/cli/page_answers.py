@@ -6,28 +6,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from webhook import __version__
-from webhook.cli.inputs import (
-    LOOKUP_SECONDS,
-    assumed_networks,
-    choose_profiles,
-    read_profiles_file,
-    read_profiles_option,
-)
+from webhook.cli.inputs import assumed_networks, permitted_world, read_profiles
 from webhook.cli.status import look_at
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect import Target, read_job, read_profiles
+from webhook.diagnose.collect import Target, read_job
+from webhook.diagnose.collect import read_profiles as read_profiles_of
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import as_document, count, grouped
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.dry_run import DryRun, dry_run, fit
 from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
-from webhook.world.cluster import Cluster
-from webhook.world.view import PermittedWorld, read_namespace
+from webhook.world.view import read_namespace
 
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, of an answer: nobody reads more. Those with problems come first."""
@@ -50,16 +44,14 @@ class PageAnswers:
         system_namespace: str,
     ) -> None:
         self.title = printable(connection.title, limit=None)
-        self.namespace = namespace or connection.namespace or "default"
+        self.namespace = namespace or connection.namespace
         self._connection, self._profiles = connection, profiles
         self._system_namespace = system_namespace
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does."""
-        system, silent = self._system_namespace, lambda _: None  # `state` tells it
-        known = choose_profiles(self._profiles, [], self._connection, system, tell=silent)
-        world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
-        space = namespace or self.namespace
+        known = self._cluster("").profiles().known()  # `state` says what is left out
+        world, space = permitted_world(self._connection), namespace or self.namespace
         run = dry_run(text, namespace=space, profile=profile, profiles=known, world=world)
         if not (warning := printable(assumed_networks(world))):
             return run
@@ -78,12 +70,11 @@ class PageAnswers:
             namespaces = cluster.list_all(NAMESPACES, read_namespace, partly=True)
         except Unread as unread:
             cluster.note(unread.what, unread.problem)
-        read = read_profiles(cluster)
+        read = read_profiles_of(cluster)
         document = state_document(read.known().profiles if read else (), namespaces)
         problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
-        answer: Object = fit({**document, "problems": problems, "local": local})
-        return answer
+        return fitted({**document, "problems": problems, "local": local})
 
     def status(self, namespace: str | None) -> Object:
         """Return the document of ``status -o json``, and the time; *namespace* empty: of all."""
@@ -106,14 +97,14 @@ class PageAnswers:
 
         Each finding has *means* beside its code.
         """
-        given = read_profiles_file(self._profiles) if self._profiles else None
+        given = read_profiles(self._profiles, faulty=True)
         system = self._system_namespace
         found = check(open_snapshot(self._connection, system_namespace=system, given=given))
         findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
         return fitted({"systemNamespace": system, "findings": findings, "summary": count(found)})
 
     def _cluster(self, namespace: str) -> Snapshot:
-        system, given = self._system_namespace, read_profiles_option(self._profiles)
+        system, given = self._system_namespace, read_profiles(self._profiles)
         return Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
 

@@ -2,24 +2,17 @@
 
 import textwrap
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, print_listing
-from webhook.cli.options import connect_to_cluster, option
-from webhook.core import names
-from webhook.core.accelerators import is_accelerator
-from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.snapshot import Snapshot, Unread
+from webhook.cli.options import option
+from webhook.core.profiles.slips import did_you_mean
+from webhook.core.wording import listed
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
 _WIDTH = 100
-_PATIENCE = 3.0
-"""Seconds for a cluster that was not asked for."""
-_NEAR = 4
-"""Types that are named in place of an unknown one."""
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -48,7 +41,7 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command("list")
-@options.output(*FORMS, text="json, yaml, name or wide: with images and source.")
+@options.output(*FORMS, help="json, yaml, name or wide: with images and source.")
 @options.no_headers
 def list_presets(output: str | None, no_headers: bool) -> None:
     """List the presets."""
@@ -78,44 +71,16 @@ def list_presets(output: str | None, no_headers: bool) -> None:
     help="A type of your nodes, by label node.kubernetes.io/instance-type; may be repeated. Writes "
     "the number for pods that name no type.",
 )
-@options.cluster
 def show(name: str, types: tuple[str, ...]) -> None:
     """Print a preset: a FabricProfile under a comment that says what to change."""
-    preset = _filled(read_preset(name), types)
-    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
-    click.echo(comment + preset.text, nl=False)
-
-
-def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
-    """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
+    preset = read_preset(name)
     for each in types:
         if each not in preset.node_types:
-            near = get_close_matches(each, preset.node_types, n=_NEAR, cutoff=0.4)
-            meant = ", ".join(near or preset.node_types[:_NEAR])
+            meant = did_you_mean(each, preset.node_types) or listed(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
-    if preset.node_types and not types:
-        for line in _proposed(preset):
-            click.echo(line, err=True)
-    return preset.for_nodes(types)
-
-
-def _proposed(preset: Preset) -> Iterator[str]:
-    """Yield what to write for the nodes of the cluster; nothing where they cannot be read."""
-    try:
-        nodes = Snapshot(connect_to_cluster(_PATIENCE)).nodes()
-    except (InputError, Unavailable, Unread):
-        return
-    large = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
-    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in large} - {""})
-    known = [each for each in types if each in preset.node_types]
-    if known and preset.waits_for_types:
-        flags = " ".join(f"--instance-type {each}" for each in known)
-        yield f"the cluster has nodes of type {', '.join(known)}: for pods that name no type, run"
-        yield f"  fabric-injector presets show {preset.name} {flags}"
-    if others := ", ".join([each for each in types if each not in known]):
-        yield f"it has no number for nodes of type {others}: pods that name no type, and get"
-        yield "  the number of otherwise, do not go there"
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
+    click.echo(comment + preset.for_nodes(types).text, nl=False)
 
 
 def _heading(preset: Preset) -> Iterator[str]:

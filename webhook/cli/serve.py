@@ -11,8 +11,8 @@ from certs.handshake import CertificateError, Requirements
 from webhook import __version__
 from webhook.cli import options
 from webhook.cli.kubeconfig import connect
-from webhook.cli.options import FILE, Failure, option
-from webhook.core.errors import ProfilesError
+from webhook.cli.options import FILE, option
+from webhook.core.errors import InputError, ProfilesError
 from webhook.serve.run import WebhookSettings, run
 from webhook.world.cluster import Cluster
 
@@ -24,7 +24,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 @click.command("serve")
 @option("--profiles", type=FILE, help="File of the profiles, in place of FabricProfile objects.")
 @option("--config", type=FILE, help="File of the Configuration; without it, the defaults.")
-@options.objects(FILE)
+@options.objects(type=FILE)
 @option("--tls-dir", type=FILE, help="Directory of tls.crt, tls.key and ca.crt.")
 @option("--client-ca", type=FILE, help="Accept only client certificates of these CAs (PEM).")
 @option(
@@ -57,36 +57,25 @@ def command(
     """
     objects, profiles = given["objects"], given["profiles"]
     if not given["tls_dir"] and not objects:
-        raise Failure("give --tls-dir: only with --objects a throw-away certificate will do")
+        raise InputError("give --tls-dir: only with --objects a throw-away certificate will do")
     if objects and not profiles:
-        raise Failure("give --profiles: with --objects there is no cluster that has some")
+        raise InputError("give --profiles: with --objects there is no cluster that has some")
+    if client_name and not client_ca:
+        raise InputError("--client-name needs --client-ca: without it clients show no certificate")
+    if not all(client_name):
+        raise InputError("--client-name is empty; give the name in the client's certificate")
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = WebhookSettings(
         **given,
         configuration=config,
-        handshake=_requirements(client_ca, client_name, tls_min_version),
+        handshake=Requirements(_VERSIONS[tls_min_version], client_ca),
         client_names=frozenset(client_name),
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
     )
     try:
-        run(settings, _cluster)
+        run(settings, lambda: Cluster(connect()))
     except ProfilesError as error:
         faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
-        raise Failure(f"the profiles cannot be used\n{faults}") from None
+        raise InputError(f"the profiles cannot be used\n{faults}") from None
     except CertificateError as error:
-        raise Failure(str(error)) from None
-
-
-def _requirements(
-    client_ca: Path | None, client_names: tuple[str, ...], version: str
-) -> Requirements:
-    """Return what clients must meet; raise Failure for options that contradict each other."""
-    if client_names and not client_ca:
-        raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
-    if not all(client_names):
-        raise Failure("--client-name is empty; give the name that the client's certificate has")
-    return Requirements(_VERSIONS[version], client_ca)
-
-
-def _cluster() -> Cluster:
-    return Cluster(connect())
+        raise InputError(str(error)) from None

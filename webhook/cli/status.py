@@ -4,16 +4,16 @@ import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from itertools import compress
 from pathlib import Path
 from time import monotonic, sleep, strftime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
-from webhook.cli.inputs import read_profiles_option
+from webhook.cli.inputs import note, read_profiles
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -33,16 +33,15 @@ _MOST_ENDED = 4
 _Shown = dict[tuple[str, str], tuple[object, ...]]
 
 
-@click.command("status", epilog=options.CLUSTER_HELP)
-@options.namespace("Namespace of the jobs.")
+@click.command("status", cls=options.ClusterCommand)
+@options.namespace(help="Namespace of the jobs.")
 @options.all_namespaces
-@options.selector("Show jobs whose pods have these labels.")
+@options.selector(help="Show jobs whose pods have these labels.")
 @option("-w", "--watch", is_flag=True, help="Look again every 10 s or more; print changes.")
-@options.output(*FORMS, text="json, yaml, name or wide.")
+@options.output(*FORMS, help="json, yaml, name or wide.")
 @options.no_headers
 @options.profiles
 @options.system_namespace
-@options.cluster
 def command(
     namespace: str | None,
     all_namespaces: bool,
@@ -50,7 +49,8 @@ def command(
     watch: bool,
     profiles: Path | None,
     system_namespace: str,
-    **_: Any,
+    output: str | None,
+    no_headers: bool,
 ) -> None:
     """Show all jobs that are injected or should be, and what is wrong with each.
 
@@ -69,18 +69,20 @@ def command(
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
     gc.disable()  # nothing that is read is garbage before the command ends
-    given = read_profiles_option(profiles)
+    given = read_profiles(profiles)
     connection = connect_to_cluster()
-    space = "" if all_namespaces else namespace or connection.namespace or "default"
-    open_snapshot = partial(
-        Snapshot, connection, space, system_namespace=system_namespace, given=given
-    )
+    space = "" if all_namespaces else namespace or connection.namespace
+
+    def look() -> Look:
+        snapshot = Snapshot(connection, space, system_namespace=system_namespace, given=given)
+        return look_at(snapshot, selector)
+
     if watch:
-        jobs = _watch(open_snapshot, selector)
+        jobs = _watch(look, output)
     else:
-        look = look_at(open_snapshot(), selector)
-        _print(look, space)
-        jobs = look.jobs
+        seen = look()
+        _print(seen, space, output, no_headers=no_headers)
+        jobs = seen.jobs
     sys.exit(int(any(job.is_failing for job in jobs)))
 
 
@@ -108,21 +110,20 @@ def look_at(cluster: Snapshot, selector: str = "") -> Look:
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
 
 
-def _watch(open_snapshot: Callable[[], Snapshot], selector: str) -> Sequence[JobStatus]:
+def _watch(look: Callable[[], Look], output: str | None) -> Sequence[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
-    output = click.get_current_context().params["output"]
     jobs: Sequence[JobStatus] | None = None
     shown: _Shown = {}
     try:
         while True:
             began = monotonic()
             try:
-                jobs = look_at(open_snapshot(), selector).jobs
+                jobs = look().jobs
                 shown = print_changes(jobs, shown, output)
             except Unavailable as error:
                 if jobs is None:
                     raise
-                click.echo(printable(f"not up to date: {error}", limit=None), err=True)
+                note(f"not up to date: {error}")
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))
     except KeyboardInterrupt:
         return jobs or ()
@@ -130,43 +131,38 @@ def _watch(open_snapshot: Callable[[], Snapshot], selector: str) -> Sequence[Job
 
 def print_changes(jobs: Sequence[JobStatus], shown: _Shown, output: str | None) -> _Shown:
     """Print a line for each job that is not as it was *shown*; how long it waits is no change."""
-    now = {(job.namespace, job.name): _unchanging(job) for job in jobs}
-    at = strftime("%H:%M:%S")
+    at, now = strftime("%H:%M:%S"), _Shown()
+
+    def tell(document: Object, *cells: str) -> None:
+        line = printable("  ".join((at, *cells)), limit=LONGEST_TEXT)
+        echo(json.dumps(document) if output == "json" else line)
+
     for job in jobs:
-        if shown.get((job.namespace, job.name)) != now[job.namespace, job.name]:
-            code = f"({job.first.code})" if job.first else "ok"
-            line = printable("  ".join((at, *_cells(job), code)), limit=LONGEST_TEXT)
-            echo(json.dumps(job.as_json()) if output == "json" else line)
-    for namespace, name in shown.keys() - now.keys():
-        gone = {"namespace": namespace, "name": name, "phase": None}
-        line = printable(f"{at}  {namespace}  {name}  has no live pod any more", limit=None)
-        echo(json.dumps(gone) if output == "json" else line)
+        key, first = (job.namespace, job.name), job.first
+        finding = (first.level, str(first.code), first.subject) if first else ()
+        now[key] = (job.phase, job.members, job.waits_seconds is None, job.address, *finding)
+        if shown.get(key) != now[key]:
+            tell(job.as_json(), *_cells(job), f"({first.code})" if first else "ok")
+    for space, name in shown.keys() - now.keys():
+        gone = {"namespace": space, "name": name, "phase": None}
+        tell(gone, space, name, "has no live pod any more")
     sys.stdout.flush()
     return now
-
-
-def _unchanging(job: JobStatus) -> tuple[object, ...]:
-    first = job.first
-    finding = (first.level, str(first.code), first.subject) if first else ()
-    return (job.phase, job.members, job.waits_seconds is None, job.address, *finding)
 
 
 def _cells(job: JobStatus) -> tuple[str, ...]:
     """Return the row of a job; its last cell is empty if all is well."""
     first = job.first
-    finding = f"{first.level} {first.subject}: {first.message}" if first else ""
-    return (*job.cells(), finding)
+    return (*job.cells(), f"{first.level} {first.subject}: {first.message}" if first else "")
 
 
-def _print(look: Look, space: str) -> None:
+def _print(look: Look, space: str, output: str | None, *, no_headers: bool) -> None:
     """Print the jobs; after a table notes, and the codes."""
-    given = click.get_current_context().params
-    output, no_headers = given["output"], given["no_headers"]
-    is_shown = {"NAMESPACE": not space} | dict.fromkeys(_WIDE, output == "wide")
-    shown = [number for number, title in enumerate(_HEADINGS) if is_shown.get(title, True)]
-    rows = [[cells[number] for number in shown] for cells in (_HEADINGS, *map(_cells, look.jobs))]
+    left_out = {*(["NAMESPACE"] if space else []), *([] if output == "wide" else _WIDE)}
+    shown = [title not in left_out for title in _HEADINGS]
+    headings, *rows = [[*compress(each, shown)] for each in (_HEADINGS, *map(_cells, look.jobs))]
     names = [f"job/{job.name}" for job in look.jobs]
-    listing = Listing(rows[0], rows[1:], names, look.as_json(space))
+    listing = Listing(headings, rows, names, look.as_json(space))
     print_listing(listing, output, no_headers=no_headers)
     if output in (None, "wide"):
         if not look.jobs:

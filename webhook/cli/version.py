@@ -1,11 +1,10 @@
 """Print the version of this program and of the webhook in the cluster."""
 
-import json
-
 import click
 
 from webhook import __version__
 from webhook.cli import options
+from webhook.cli.findings import print_document
 from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
@@ -16,20 +15,20 @@ from webhook.world.installed_profiles import DEPLOYMENT
 _SECONDS = 5.0
 
 
-@click.command("version", epilog=options.CLUSTER_HELP)
+@click.command("version", cls=options.ClusterCommand)
 @option("--client", is_flag=True, help="Print the version of this program only.")
 @options.system_namespace
-@options.output("json", text="Print one JSON document.")
-@options.cluster
+@options.output("json", help="Print one JSON document.")
 def command(client: bool, system_namespace: str, output: str | None) -> None:
     """Print the version of this program, and the image of the webhook in the cluster."""
     found = {"client": __version__}
     if not client:
         found["server"] = _server(system_namespace)
-    if output == "json":
-        click.echo(json.dumps(found, indent=2))
-    else:
-        click.echo("".join(f"{key}: {printable(text)}\n" for key, text in found.items()), nl=False)
+    if output:
+        print_document(found, output)
+        return
+    for key, text in found.items():
+        click.echo(f"{key}: {printable(text)}")
 
 
 def _server(namespace: str) -> str:

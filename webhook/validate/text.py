@@ -32,17 +32,11 @@ _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 @dataclass(slots=True)
 class CheckedProfile:
-    """Hold a FabricProfile, the line on which it begins, and what is read of it if it is right."""
+    """Hold a FabricProfile: name, or nothing, first line, and what is read of it if it is right."""
 
     line: int
-    value: Object
+    name: str
     profile: Profile | None = None
-
-    @property
-    def name(self) -> str:
-        """Return its name; empty where it has none."""
-        metadata = self.value.get("metadata")
-        return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
 
 @dataclass(slots=True)
@@ -87,15 +81,17 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
     if is_object and kind not in API_VERSIONS and names.PREFIX not in version:
         found.others += 1
         return []
-    checked = CheckedProfile(line, value)
     faults: list[Fault] = []
     if kind == PROFILE_KIND:
+        written = value.get("metadata")
+        metadata = written if isinstance(written, dict) else {}
         faults += find_faults(value)
-        faults += _misspelt_metadata(value.get("metadata"))
-        found.profiles.append(checked)
+        faults += _misspelt_metadata(metadata)
+        found.profiles.append(CheckedProfile(line, str(metadata.get("name", ""))))
     try:
         read = parse_object(value)
-        checked.profile = read if isinstance(read, Profile) else None
+        if isinstance(read, Profile):
+            found.profiles[-1].profile = read
     except Fault as fault:  # the webhook sees a little more than rules in CEL can say
         known = {each.location[:1] for each in faults}
         if not faults or fault.location[:1] in _HEAD - known:
@@ -103,11 +99,10 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
     return faults
 
 
-def _misspelt_metadata(metadata: Any) -> list[Fault]:
-    written = metadata if isinstance(metadata, dict) else {}
+def _misspelt_metadata(metadata: Object) -> list[Fault]:
     return [
         Fault(("metadata", each), unknown_field(str(each), _METADATA))
-        for each in written
+        for each in metadata
         if each not in _METADATA
     ]
 
