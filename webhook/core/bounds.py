@@ -4,26 +4,14 @@ Mutation comes before Kubernetes' own validation, so that none of its limits hol
 bounds single lists, maps and names; here stands what the containers of a pod may hold together.
 """
 
-from collections.abc import Iterable, Mapping, Sized
-from itertools import islice
+from collections.abc import Iterable, Sized
 from typing import Final
 
 import msgspec
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.pod_types import (
-    CONTAINERS,
-    LABELS,
-    LONGEST_LABEL,
-    LONGEST_NAME,
-    OWNERS,
-    VOLUMES,
-    Container,
-    Metadata,
-    Pod,
-    Spec,
-)
+from webhook.core.pod_types import CONTAINERS, LONGEST_NAME, Container, Metadata, Pod, Spec
 from webhook.core.value_types import explain, format_path
 
 ITEMS: Final = 5_000
@@ -79,23 +67,11 @@ def excess(pod: Object) -> str:
 
 
 def within(pod: Object) -> Object:
-    """Return the short parts of a pod, by which one beyond a bound is recognised."""
-    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    """Return a pod with the short parts of its containers, by which one beyond a bound is known."""
     containers = podspec.containers(pod)[:CONTAINERS]
     share = max(1, len(containers))
-    return {
-        "metadata": {
-            "name": _name(metadata),
-            "labels": _short(podspec.labels(pod), LONGEST_LABEL),
-            "annotations": _short(podspec.annotations(pod), LONGEST_NAME),
-            "ownerReferences": _short_items(metadata.get("ownerReferences"), OWNERS),
-        },
-        "spec": {
-            "hostname": _name(spec, "hostname"),
-            "containers": [_cut(container, share) for container in containers],
-            "volumes": [{"name": _name(volume)} for volume in podspec.volumes(pod)[:VOLUMES]],
-        },
-    }
+    cut = [_cut(container, share) for container in containers]
+    return {**pod, "spec": {**(pod.get("spec") or {}), "containers": cut}}
 
 
 def _items(container: Container) -> int:
@@ -132,27 +108,14 @@ def _excess_of_commands(containers: Iterable[Container]) -> str:
     return _too_many(where, f"quotes, separators and expansions {what}", SIGNS)
 
 
-def _name(named: Object, key: str = "name") -> str:
-    return (named.get(key) or "")[:LONGEST_NAME]
-
-
-def _short(texts: Mapping[str, str], longest: int) -> Object:
-    first = islice(texts.items(), LABELS)
-    return {key: text for key, text in first if len(key) + len(text) <= longest}
-
-
-def _short_items(items: list[Object] | None, most: int) -> list[Object]:
-    return [each for each in (items or ())[:most] if len(str(each)) <= LONGEST_NAME]
-
-
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
     words = min(LONGEST_NAME, COMMANDS // (2 * share))
-    bounds = {"resources": LONGEST_NAME, "command": words, "args": words}
+    bounds = {"name": LONGEST_NAME, "resources": LONGEST_NAME, "command": words, "args": words}
     short = {key: container.get(key) for key in bounds}
     kept = {key: part for key, part in short.items() if len(str(part)) <= bounds[key]}
-    env = _short_items(podspec.env(container), ITEMS // share)
-    return {"name": _name(container), "env": env, **kept}
+    env = podspec.env(container)[: ITEMS // share]
+    return {**kept, "env": [each for each in env if len(str(each)) <= LONGEST_NAME]}
 
 
 def _too_many(where: str, what: str, most: int) -> str:
