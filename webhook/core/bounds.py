@@ -27,8 +27,6 @@ Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
 LONGEST_ANNOTATION: Final = 32_768
 """Characters of an annotation that is read."""
-OPERATIONS: Final = 1_000
-"""Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""

@@ -12,7 +12,7 @@ from webhook import __version__
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import may_have_accelerator
 from webhook.core.decide import Skip, give_way, make_plan
-from webhook.core.draft import Draft, TooManyEdits
+from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -143,9 +143,6 @@ def _judge(
         return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan, pod)
     except Denied as denied:
         return _denial([denied, *denied.further], pod)
-    except TooManyEdits:
-        found = f"would take more than {bounds.OPERATIONS} changes"
-        return _denial([_too_large(pod, found, bounds.OPERATIONS)], pod)
 
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
@@ -188,12 +185,6 @@ def _denial(faults: list[Denied], pod: Object) -> Verdict:
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
 
 
-def _too_large(pod: Object, found: str, most: int) -> Denied:
-    told = f"its injection {found}, and at most {most} are made; make it smaller, {_OR}"
-    message = f"pod {podspec.display_name(pod)}: {told}"
-    return Denied(_STEP, Reason.TOO_LARGE, message)
-
-
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     """Answer an AdmissionReview v1; one of more than ``bounds.REVIEW_BYTES`` is denied unread.
 
@@ -211,8 +202,10 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     verdict = decide(subject, namespace, profiles, world)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
-        found = f"would take {len(patch)} bytes of changes"
-        verdict, patch = _denial([_too_large(subject, found, bounds.PATCH_BYTES)], subject), b""
+        most = f"at most {bounds.PATCH_BYTES} are made; make it smaller, {_OR}"
+        who = f"pod {podspec.display_name(subject)}: its injection would take"
+        message = f"{who} {len(patch)} bytes of changes, and {most}"
+        verdict, patch = _denial([Denied(_STEP, Reason.TOO_LARGE, message)], subject), b""
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
     name = name[:LONGEST_NAME]
