@@ -97,11 +97,6 @@ def test_few_interfaces_are_read() -> None:
     assert "65 interfaces, and at most 64 are read" in choose({"asked": asked}).problem
 
 
-def test_long_texts_that_are_not_remembered_are_read_too() -> None:
-    told = json.dumps([{"networkName": "rdma-0", "ip": "10.0.0.1"}]) + " " * 8_192
-    assert found({"source": "gke", "told": told}).address == "10.0.0.1"
-
-
 @pytest.mark.parametrize(("others", "address"), [(31, "10.0.0.9"), (32, "")])
 def test_few_entries_of_one_network_are_looked_at(others: int, address: str) -> None:
     """A forged value of hundreds, with 32 faults each, would take 15 ms at each change."""

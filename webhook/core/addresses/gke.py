@@ -22,7 +22,6 @@ from webhook.core.networks.status import (
     Wanted,
     choose_address,
     parse_objects,
-    remembered,
     told_once,
 )
 from webhook.core.profiles import Profile
@@ -125,7 +124,6 @@ def _read_interfaces(text: str) -> list[InterfaceRef]:
     return found
 
 
-@remembered
 def secondary(told: str, wanted: Wanted) -> Secondary:
     """Find the address of the wanted network; never one that is also of the default network."""
     try:

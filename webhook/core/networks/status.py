@@ -1,7 +1,7 @@
 """Find a pod's secondary address in the network-status that Multus or another CNI wrote."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -22,7 +22,6 @@ MAX_NAME = 400
 """Longest ``namespace/name@interface/family``, and longest name of an interface: what is longer is
 none of Kubernetes' or of Linux'."""
 MAX_PROBLEM = 500
-_SHORT = 8_192
 _VERSIONS: dict[Family, tuple[int, ...]] = {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}
 
 
@@ -56,9 +55,6 @@ class Secondary(NamedTuple):
     problem: str = ""
 
 
-_Read: TypeAlias = Callable[[str, Wanted], Secondary]
-
-
 @lru_cache(1024)
 def parse_wanted(text: str, *, is_namespaced: bool = True) -> Wanted | None:
     """Read ``namespace/name@interface/family``; None for anything else."""
@@ -77,13 +73,6 @@ parse_unnamespaced = partial(parse_wanted, is_namespaced=False)
 """Read ``name@interface/family``, whose interface may be empty; None for anything else."""
 
 
-def remembered(read: _Read) -> _Read:
-    """Remember what *read* finds in short texts: a thousand of the longest fill the memory."""
-    known = lru_cache(1024)(read)
-    return lambda told, wanted: (known if len(told) <= _SHORT else read)(told, wanted)
-
-
-@remembered
 def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """Return the address of the wanted network in network-status; ``Secondary()`` if none is yet.
 
