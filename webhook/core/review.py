@@ -30,7 +30,6 @@ _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alon
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
 _UNCERTAIN: Final = (Outcome.WARNED, Reason.UNKNOWN_QUANTITY)
 _LONGEST_MESSAGE: Final = 16_384
-_MOST_PASSES: Final = 3
 
 
 class _Request(Read):
@@ -109,29 +108,7 @@ def decide(
     """
     space = _look_up(pod, namespace, world, profile)
     verdict = _judge(pod, space, profiles, world, profile)
-    for _ in range(_MOST_PASSES):
-        # What was taken away may have hidden something, as a copy's second MASTER_ADDR.
-        if not verdict.operations or all(
-            each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions
-        ):
-            break
-        again = _judge(verdict.pod, space, profiles, world, profile)
-        if again.allowed and not again.operations:
-            break
-        verdict = _joined(verdict, again) if again.allowed else replace(again, pod=pod)
     return _observe(verdict, pod) if space.labels.get(names.MODE) == names.MODE_OBSERVE else verdict
-
-
-def _joined(first: Verdict, again: Verdict) -> Verdict:
-    """Join the verdicts of two passes, the second over what the first made of the pod."""
-    decisions = [each for each in again.decisions if each not in first.decisions]
-    warnings = [each for each in again.warnings if each not in first.warnings]
-    return replace(
-        again,
-        operations=[*first.operations, *again.operations],
-        decisions=(*first.decisions, *decisions),
-        warnings=(*first.warnings, *warnings),
-    )
 
 
 def _judge(
