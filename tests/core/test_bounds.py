@@ -264,25 +264,6 @@ def test_networks_are_counted_before_they_are_looked_up(text: Callable[[int], st
     assert "networks names 257 networks, and at most 256 are read; name fewer" in verdict.message
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            '[{"name":"a","x":' + "[" * 9_000 + "]" * 9_000 + "}]",
-            "is nested deeper than is read; leave out",
-        ),
-        ("[" + "1," * 4_096 + "1]", "names 4097 networks, and at most 256 are read"),
-    ],
-    ids=["deep", "many"],
-)
-def test_what_a_networks_annotation_holds_is_bounded_too(text: str, told: str) -> None:
-    pod = pods.load(OURS)
-    pod["metadata"]["annotations"] = {names.NETWORKS: text}
-    verdict = decide(pod, "train", PROFILES, WORLD)
-    assert verdict.reason == Reason.TOO_LARGE
-    assert f"annotation k8s.v1.cni.cncf.io/networks {told}" in verdict.message
-
-
 def test_a_pod_beyond_a_bound_is_denied_where_its_owner_asks_for_it_by_label() -> None:
     pod = pods.plain({names.PROFILE: "plain"})
     _variables(pod, bounds.ITEMS + 1)

@@ -1,10 +1,11 @@
 """Read a NetworkAttachmentDefinition: what it costs, where it is, whether it gives addresses."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
+
+import orjson
 
 from webhook.core import names
 from webhook.core.model import NetworkDefinition, Object
@@ -122,9 +123,7 @@ def _read_config(config: Any) -> tuple[bool, bool, str]:
     if not isinstance(config, str) or not config:
         return False, False, ""
     try:
-        parsed = json.loads(config)
-    except RecursionError:
-        return False, False, ""
+        parsed = orjson.loads(config)
     except ValueError as error:
         return False, False, f"unusable spec.config, which is not JSON: {error}"
     if not isinstance(parsed, dict):

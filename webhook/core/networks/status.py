@@ -1,10 +1,11 @@
 """Find a pod's secondary address in the network-status that Multus or another CNI wrote."""
 
-import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+import orjson
 
 from webhook.core.model import Object
 
@@ -83,7 +84,7 @@ def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """
     try:
         entries = _read_entries(status)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Secondary(problem=f"is not a list of networks ({error})")
     full_name = f"{wanted.namespace}/{wanted.name}"
     named = [entry for entry in entries if entry.get("name") == full_name] or [
@@ -113,7 +114,7 @@ def secondary_networks(status: str) -> list[Object] | None:
     """Return the entries but those of the cluster network; None where it is no list of objects."""
     try:
         return _read_entries(status)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -126,10 +127,10 @@ def _read_entries(status: str) -> list[Object]:
 
 
 def parse_objects(text: str) -> list[Object]:
-    """Read a list of JSON objects. Raises ValueError, RecursionError for what is none."""
+    """Read a list of JSON objects. Raises ValueError for what is none."""
     if len(text) > MAX_LENGTH:
         raise ValueError(f"{len(text)} characters")
-    value = json.loads(text)
+    value = orjson.loads(text)
     if not isinstance(value, list):
         raise ValueError("the JSON text is not a list")
     if not all(isinstance(entry, dict) for entry in value):
