@@ -143,7 +143,6 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_put("spec tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
      1_000, "spec.tolerations: expected a"),
     (_put(f"spec affinity nodeAffinity {AFFINITY} nodeSelectorTerms", lambda n: [{"matchExpressions": [{"values": ["v"] * n}]}]), NODE_VALUES, "matchExpressions[0].values: expected a"),
-    (_put(f"metadata annotations {names.ISTIO_EXCLUDE_INTERFACES}", lambda n: ("a," * n)[:n]), bounds.LONGEST_ANNOTATION, "excludeInterfaces holds more than 32768 characters"),
     *((make, LONGEST_NAME, f": {path}: expected a") for make, path in (
         (_put("spec containers 0 imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
         (_put("spec containers 0 name", lambda n: "c" * n), "spec.containers[0].name"),

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from webhook.core import names, podspec
+from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.pod_types import CONTAINERS, LONGEST_NAME, Container, Metadata, Pod, Spec
+from webhook.core.pod_types import CONTAINERS, LONGEST_NAME, Container, Pod, Spec
 from webhook.core.value_types import explain, format_path
 
 ITEMS: Final = 5_000
@@ -25,21 +25,11 @@ SIGNS: Final = 8_192
 """Quotes, separators, expansions and the like among them: each takes as long as ten plain words.
 Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
-LONGEST_ANNOTATION: Final = 32_768
-"""Characters of an annotation that is read."""
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
 UID_BYTES: Final = 1_024
 """Of a larger one, the bytes that ``request.uid`` is looked for in: no user writes before it."""
-_READ_ANNOTATIONS: Final = (
-    names.NETWORKS,
-    names.DEFAULT_NETWORK,
-    names.ISTIO_EXCLUDE_INTERFACES,
-    names.CONTAINER,
-    names.ADDED_DEVICES,
-    names.STATUS,
-)
 
 
 def excess(pod: Object) -> str:
@@ -49,10 +39,6 @@ def excess(pod: Object) -> str:
     except msgspec.ValidationError as error:
         location, problem = explain(error)
         return f"{format_path(location)}: {problem}"
-    annotations = (read.metadata or Metadata()).annotations or {}
-    for key in _READ_ANNOTATIONS:
-        if len(annotations.get(key, "")) > LONGEST_ANNOTATION:
-            return _too_many(f"annotation {key}", "characters", LONGEST_ANNOTATION)
     containers = (read.spec or Spec()).containers or []
     every = [*containers, *((read.spec or Spec()).init_containers or ())]
     if len(every) > CONTAINERS:
