@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests import ROOT
 from tests.pods import minimal_pod
+from tests.profiles import read_profile
 from tests.tables import read
 from webhook.core import names
 from webhook.core.addresses import source_named
@@ -26,7 +27,6 @@ from webhook.core.addresses.source import Choice
 from webhook.core.model import Object
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary, Wanted
-from webhook.core.profiles import read_profile
 
 FOLDER = Path(__file__).parent
 STATUSES = ROOT / "tests/fixtures" / "networking" / "network-status"
