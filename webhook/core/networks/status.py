@@ -1,7 +1,7 @@
 """Find a pod's secondary address in the network-status that Multus or another CNI wrote."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -57,21 +57,18 @@ class Secondary(NamedTuple):
 
 
 @lru_cache(1024)
-def parse_wanted(text: str, *, is_namespaced: bool = True) -> Wanted | None:
-    """Read ``namespace/name@interface/family``; None for anything else."""
+def parse_wanted(text: str) -> Wanted | None:
+    """Read ``namespace/name@interface/family``; None for anything else.
+
+    A network in no namespace is ``name@interface/family``, whose interface may be empty.
+    """
     if len(text) > MAX_NAME:
         return None
     key, _, rest = text.rpartition("@")
-    namespace, _, name = key.partition("/") if is_namespaced else ("", "", key)
+    namespace, _, name = key.rpartition("/")
     interface, slash, family = rest.rpartition("/")
-    if not name or not slash or (is_namespaced and not (namespace and interface)):
-        return None
-    found = [known for known in _VERSIONS if known == family]
-    return Wanted(namespace, name, interface, found[0]) if found else None
-
-
-parse_unnamespaced = partial(parse_wanted, is_namespaced=False)
-"""Read ``name@interface/family``, whose interface may be empty; None for anything else."""
+    found = [known for known in _VERSIONS if slash and known == family]
+    return Wanted(namespace, name, interface, found[0]) if found and name else None
 
 
 def secondary_address(status: str, wanted: Wanted) -> Secondary:

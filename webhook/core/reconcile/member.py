@@ -7,10 +7,10 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, MULTUS, Source, claim, source_named, source_of
+from webhook.core.addresses import DEFAULT, MULTUS, Source, claim, source_named
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
-from webhook.core.networks.status import Secondary
+from webhook.core.networks.status import Secondary, parse_wanted
 
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
@@ -156,10 +156,11 @@ def read_member(obj: Object) -> Member | None:
     if not job or metadata.get("deletionTimestamp"):
         return None
     annotations = metadata.get("annotations") or {}
-    source = source_of(annotations)
+    source_name = _kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT
+    source = source_named(source_name)
     told = source.words.read(annotations)
     network = annotations.get(names.RENDEZVOUS_NETWORK) or ""
-    wanted = source.parse_wanted(network)
+    wanted = parse_wanted(network)
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
@@ -182,7 +183,7 @@ def read_member(obj: Object) -> Member | None:
         master_name=intern(master_name if is_publishable else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
         devices=_devices(waits_for, annotations) if has_devices else (),
-        source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
+        source_name=source_name,
         rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
     )
 
@@ -194,7 +195,7 @@ def beside_claims(member: Member, told: str) -> Member:
     come first. While nothing is known of the wanted one, it counts as unreported: the driver may
     still write it.
     """
-    wanted = claim.SOURCE.parse_wanted(member.rendezvous_network)
+    wanted = parse_wanted(member.rendezvous_network)
     if wanted is None or not told:
         return member
     found = claim.secondary(told, wanted)
