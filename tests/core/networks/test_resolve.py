@@ -25,7 +25,7 @@ from webhook.core.networks import ResolvedNetworks, resolve_networks
 from webhook.core.profiles import Multus
 
 ROWS = read(__file__, "resolve.yaml")
-BAD = "annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"
+BAD = "annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' is no extended resource"
 KNOWN = {
     f"{one.namespace}/{one.name}": one
     for one in (
