@@ -8,8 +8,9 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import fields
 
+from webhook.core.errors import Problem, ProfilesError
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles import Profile, Profiles, parse_profiles, read_object
 from webhook.core.profiles.objects import (
     PROFILE_API_VERSION,
     PROFILE_KIND,
@@ -30,6 +31,14 @@ def _closed(kind: Any) -> Any:
 
 CLOSED_LIST = {"container": _closed(ContainerTemplate), "pod": _closed(PodTemplate)}
 """The fields of a pod that a profile may write; None: whatever Kubernetes has below it."""
+
+
+def read_profile(name: str, spec: object) -> Profile:
+    """Read a FabricProfile of this ``spec``. Raises ProfilesError with its first fault."""
+    content = read_object({"metadata": {"name": name}, "spec": spec}).content
+    if content.profile is None:
+        raise ProfilesError((Problem(f"{PROFILE_KIND} {name}", 1, content.problem),))
+    return content.profile
 
 
 def as_objects(specs: str, multus: str = "") -> list[Object]:

@@ -21,7 +21,7 @@ from webhook.core import names, podspec
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profiles, read_profile
+from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import answer_review
 from webhook.dry_run.templates import Template, find_templates, parse_documents
 from webhook.presets import read_presets
@@ -50,9 +50,7 @@ class World:
 
 def read_profiles() -> Profiles:
     """Return the profiles of the tests and the presets."""
-    presets = {
-        preset.name: read_profile(preset.name, preset.profile["spec"]) for preset in read_presets()
-    }
+    presets = {each.name: parse_profiles(each.text).profiles[each.name] for each in read_presets()}
     return Profiles(
         profiles={**hostile.PROFILES.profiles, **presets},
         own_image="registry.example.com/fabric-injector:1",

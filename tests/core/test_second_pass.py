@@ -10,15 +10,12 @@ import pytest
 
 from tests import hostile, pods
 from tests.hostile import forged, large
-from tests.profiles import profiles
-from tests.worlds import namespace
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.errors import MalformedReview
-from webhook.core.model import NetworkDefinition, Object, Reason
+from webhook.core.model import Object, Reason
 from webhook.core.pod_check import check_pod
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
-from webhook.world.objects import ObjectsWorld
 
 PROFILES = hostile.PROFILES
 WORLD = hostile.world()
@@ -31,11 +28,26 @@ def twice(pod: Object, space: str = "plain", using: Profiles = PROFILES) -> Verd
     verdict = decide(pod, space, using, WORLD)
     assert json.dumps(pod) == before
     assert jsonpatch.apply_patch(pod, json.loads(json.dumps(verdict.operations))) == verdict.pod
+    if is_copy(verdict):  # what was taken away may have hidden something
+        verdict = decide(json.loads(json.dumps(verdict.pod)), space, using, WORLD)
     if verdict.allowed:
         again = decide(json.loads(json.dumps(verdict.pod)), space, using, WORLD)
         assert (again.allowed, again.operations, again.message) == (True, [], "")
         assert (again.job, again.role) == (verdict.job, verdict.role)
     return verdict
+
+
+def is_copy(verdict: Verdict) -> bool:
+    return Reason.STALE_MANIFEST in {each.reason for each in verdict.decisions}
+
+
+def has_twins(pod: Object) -> bool:
+    """Tell a pod of which two containers or volumes have one name."""
+    for each in (podspec.every_container(pod), podspec.volumes(pod)):
+        given = [one["name"] for one in each if one.get("name")]
+        if len(set(given)) < len(given):
+            return True
+    return False
 
 
 def worker(**container: Any) -> Object:
@@ -67,6 +79,8 @@ def test_no_forged_pod_comes_out_otherwise_the_second_time(seed: int) -> None:
         except MalformedReview:
             kinds["malformed"] += 1
         else:
+            if has_twins(pod):  # which Kubernetes refuses
+                continue
             verdict = twice(pod, random.choice(spaces))
             kinds[
                 "denied" if not verdict.allowed else "changed" if verdict.operations else "same"
@@ -101,38 +115,13 @@ def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:
     assert verdict.pod["spec"]["containers"][0]["env"][: len(env)] == env
 
 
-def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look() -> None:
-    looks: list[str] = []
-
-    def changing(namespace: str, name: str) -> NetworkDefinition:
-        looks.append(f"example.com/card-{len(looks) + 1}")
-        return NetworkDefinition(namespace, name, (looks[-1],), has_ipam=True)
-
-    pod = pods.load("pods/indexed-job-1.yaml")
-    source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.WAIT_ENDS}']"}}
-    pod["spec"]["containers"][0]["env"].append({"name": "MASTER_ADDR", "valueFrom": source})
-    world = ObjectsWorld([namespace("train", "shared")])
-    world.network = changing
-    verdict = decide(
-        pod,
-        "train",
-        profiles("{shared: {networks: [{network: default/rdma-net}]}}"),
-        world,
-    )
-    assert verdict.allowed
-    assert len(looks) == 4
-    limits = verdict.pod["spec"]["containers"][0]["resources"]["limits"]
-    assert [name for name in limits if name.startswith("example.com/")] == looks
-
-
-def test_a_copy_is_judged_as_what_it_is_without_what_it_carried() -> None:
+def test_a_copy_comes_out_the_same_once_nothing_is_taken_away_from_it() -> None:
     """A second MASTER_ADDR, which hid the first, is published to nobody: without it the first one names rank 0."""
     pod = pods.load("pods/indexed-job-1.yaml")
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.WAIT_ENDS}']"}}
     pod["spec"]["containers"][0]["env"].append({"name": "MASTER_ADDR", "valueFrom": source})
-    verdict = twice(pod)
-    assert verdict.role == "worker"
-    assert Reason.STALE_MANIFEST in {each.reason for each in verdict.decisions}
+    assert is_copy(decide(pod, "plain", PROFILES, WORLD))
+    assert twice(pod).role == "worker"
     pod = pods.load("pods/indexed-job-0.yaml")
     pod["spec"]["containers"][0]["env"] = [{"name": "PET_MASTER_ADDR", "valueFrom": source}]
     for space in hostile.SPACES:

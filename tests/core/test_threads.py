@@ -8,7 +8,7 @@ from tests import ROOT
 PROGRAM = """
 import sys, threading
 from webhook.core.pod_check import check_pod
-from webhook.core.profiles.load import read_profile
+from webhook.core.profiles import read_object
 from webhook.kube.catalogue import NODES, PODS
 
 sys.setswitchinterval(1e-6)
@@ -18,7 +18,7 @@ pod = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"containers": [{"na
 def use():
     start.wait()
     check_pod(pod)
-    read_profile("a", {"networks": [{"network": "a/b"}]})
+    read_object({"metadata": {"name": "a"}, "spec": {"networks": [{"network": "a/b"}]}})
     for resource in (PODS, NODES):
         resource.check(pod)
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from tests import ROOT
 from tests.peer.switches import BASE, profiles_text
-from webhook.core.profiles import parse_profiles, read_profile
+from tests.profiles import read_profile
+from webhook.core.profiles import parse_profiles
 
 PAGE = (ROOT / "docs" / "moving-from-network-resources-injector.md").read_text()
 BLOCKS = re.findall(r"```yaml\n# profiles.yaml\n(.*?)```", PAGE, re.DOTALL)

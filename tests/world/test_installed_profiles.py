@@ -138,7 +138,7 @@ TITLE = "ConfigMap sys/fabric-injector-config"
         ),
         "with a profile": (
             config_map({"config.yaml": f"{CONFIGURATION}---\n{OBJECT}"}),
-            f"{TITLE}, config.yaml, line 6: FabricProfile a: kind: the file is to hold one object",
+            f"{TITLE}, config.yaml, line 1: kind: the file is to hold one object",
             "",
         ),
     },

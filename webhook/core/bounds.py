@@ -4,26 +4,14 @@ Mutation comes before Kubernetes' own validation, so that none of its limits hol
 bounds single lists, maps and names; here stands what the containers of a pod may hold together.
 """
 
-from collections.abc import Iterable, Mapping, Sized
-from itertools import islice
+from collections.abc import Iterable, Sized
 from typing import Final
 
 import msgspec
 
-from webhook.core import names, podspec
+from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.pod_types import (
-    CONTAINERS,
-    LABELS,
-    LONGEST_LABEL,
-    LONGEST_NAME,
-    OWNERS,
-    VOLUMES,
-    Container,
-    Metadata,
-    Pod,
-    Spec,
-)
+from webhook.core.pod_types import CONTAINERS, LONGEST_NAME, Container, Pod, Spec
 from webhook.core.value_types import explain, format_path
 
 ITEMS: Final = 5_000
@@ -37,23 +25,11 @@ SIGNS: Final = 8_192
 """Quotes, separators, expansions and the like among them: each takes as long as ten plain words.
 Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
-LONGEST_ANNOTATION: Final = 32_768
-"""Characters of an annotation that is read."""
-OPERATIONS: Final = 1_000
-"""Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
 UID_BYTES: Final = 1_024
 """Of a larger one, the bytes that ``request.uid`` is looked for in: no user writes before it."""
-_READ_ANNOTATIONS: Final = (
-    names.NETWORKS,
-    names.DEFAULT_NETWORK,
-    names.ISTIO_EXCLUDE_INTERFACES,
-    names.CONTAINER,
-    names.ADDED_DEVICES,
-    names.STATUS,
-)
 
 
 def excess(pod: Object) -> str:
@@ -63,10 +39,6 @@ def excess(pod: Object) -> str:
     except msgspec.ValidationError as error:
         location, problem = explain(error)
         return f"{format_path(location)}: {problem}"
-    annotations = (read.metadata or Metadata()).annotations or {}
-    for key in _READ_ANNOTATIONS:
-        if len(annotations.get(key, "")) > LONGEST_ANNOTATION:
-            return _too_many(f"annotation {key}", "characters", LONGEST_ANNOTATION)
     containers = (read.spec or Spec()).containers or []
     every = [*containers, *((read.spec or Spec()).init_containers or ())]
     if len(every) > CONTAINERS:
@@ -79,23 +51,11 @@ def excess(pod: Object) -> str:
 
 
 def within(pod: Object) -> Object:
-    """Return the short parts of a pod, by which one beyond a bound is recognised."""
-    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    """Return a pod with the short parts of its containers, by which one beyond a bound is known."""
     containers = podspec.containers(pod)[:CONTAINERS]
     share = max(1, len(containers))
-    return {
-        "metadata": {
-            "name": _name(metadata),
-            "labels": _short(podspec.labels(pod), LONGEST_LABEL),
-            "annotations": _short(podspec.annotations(pod), LONGEST_NAME),
-            "ownerReferences": _short_items(metadata.get("ownerReferences"), OWNERS),
-        },
-        "spec": {
-            "hostname": _name(spec, "hostname"),
-            "containers": [_cut(container, share) for container in containers],
-            "volumes": [{"name": _name(volume)} for volume in podspec.volumes(pod)[:VOLUMES]],
-        },
-    }
+    cut = [_cut(container, share) for container in containers]
+    return {**pod, "spec": {**(pod.get("spec") or {}), "containers": cut}}
 
 
 def _items(container: Container) -> int:
@@ -132,27 +92,14 @@ def _excess_of_commands(containers: Iterable[Container]) -> str:
     return _too_many(where, f"quotes, separators and expansions {what}", SIGNS)
 
 
-def _name(named: Object, key: str = "name") -> str:
-    return (named.get(key) or "")[:LONGEST_NAME]
-
-
-def _short(texts: Mapping[str, str], longest: int) -> Object:
-    first = islice(texts.items(), LABELS)
-    return {key: text for key, text in first if len(key) + len(text) <= longest}
-
-
-def _short_items(items: list[Object] | None, most: int) -> list[Object]:
-    return [each for each in (items or ())[:most] if len(str(each)) <= LONGEST_NAME]
-
-
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
     words = min(LONGEST_NAME, COMMANDS // (2 * share))
-    bounds = {"resources": LONGEST_NAME, "command": words, "args": words}
+    bounds = {"name": LONGEST_NAME, "resources": LONGEST_NAME, "command": words, "args": words}
     short = {key: container.get(key) for key in bounds}
     kept = {key: part for key, part in short.items() if len(str(part)) <= bounds[key]}
-    env = _short_items(podspec.env(container), ITEMS // share)
-    return {"name": _name(container), "env": env, **kept}
+    env = podspec.env(container)[: ITEMS // share]
+    return {**kept, "env": [each for each in env if len(str(each)) <= LONGEST_NAME]}
 
 
 def _too_many(where: str, what: str, most: int) -> str:

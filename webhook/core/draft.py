@@ -4,15 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from webhook.core import bounds
-from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
-
-
-class TooManyEdits(WebhookError):
-    """Stop a step that would edit a pod without end, before what it adds fills the memory."""
 
 
 class Draft:
@@ -22,8 +16,7 @@ class Draft:
     inside the operation that added it. So a new map or list costs one operation however many
     entries it gets: values must be new objects.
 
-    ``edits`` counts every one, also those inside an operation: beyond ``bounds.OPERATIONS`` it
-    raises TooManyEdits.
+    ``edits`` counts every one, also those inside an operation.
     """
 
     __slots__ = ("_copied", "_fresh", "edits", "operations", "pod")
@@ -53,7 +46,7 @@ class Draft:
         present = key in node
         if present and node[key] == value:
             return False
-        self._count()
+        self.edits += 1
         node[key] = value
         self._record("replace" if present else "add", (*path, key), value, fresh=fresh)
         return True
@@ -68,7 +61,7 @@ class Draft:
         current = self.get(*path)
         if not isinstance(current, dict) or key not in current:
             return False
-        self._count()
+        self.edits += 1
         node, fresh = self._own(path, dict)
         del node[key]
         if not fresh:
@@ -82,7 +75,7 @@ class Draft:
     def extend(self, path: Path, values: Iterable[Any]) -> None:
         """Append several *values* to the list at *path*, making the list where it is missing."""
         added = list(values)
-        self._count(len(added))
+        self.edits += len(added)
         node, fresh = self._own(path, list)
         node += added
         for value in added:
@@ -94,7 +87,7 @@ class Draft:
         if index >= len(node):
             self.append(path, value)
             return
-        self._count()
+        self.edits += 1
         node.insert(index, value)
         self._record("add", (*path, index), value, fresh=fresh)
 
@@ -103,7 +96,7 @@ class Draft:
         current = self.get(*path)
         if current[index] == value:
             return False
-        self._count()
+        self.edits += 1
         node, fresh = self._own(path, list)
         node[index] = value
         self._record("replace", (*path, index), value, fresh=fresh)
@@ -111,7 +104,7 @@ class Draft:
 
     def remove(self, path: Path, index: int) -> None:
         """Remove item *index* of the list at *path*."""
-        self._count()
+        self.edits += 1
         node, fresh = self._own(path, list)
         del node[index]
         if not fresh:
@@ -123,11 +116,6 @@ class Draft:
         for index, _ in reversed(gone):
             self.remove(path, index)
         return [item for _, item in gone]
-
-    def _count(self, edits: int = 1) -> None:
-        self.edits += edits
-        if self.edits > bounds.OPERATIONS:
-            raise TooManyEdits
 
     def _record(self, op: str, path: Path, value: Any, *, fresh: bool) -> None:
         """Keep an edit as an operation, unless it stands inside one; *value* is the draft's own."""

@@ -29,20 +29,10 @@ def is_label_value(text: str) -> bool:
     return not text or (len(text) <= 63 and _LABEL_NAME.fullmatch(text) is not None)
 
 
-def extended_resource_problem(text: str) -> str:
-    """Say why a container cannot ask for the extended resource *text*; empty where it can.
+def is_extended_resource(text: str) -> bool:
+    """Tell whether a container can ask for the extended resource *text*.
 
     Source: IsExtendedResourceName, validateContainerResourceName.
     """
-    if "/" not in text:
-        return "has no domain; write domain/name, such as rdma/rdma_shared_device_a"
-    if "kubernetes.io/" in text:
-        return "is in kubernetes.io/, which Kubernetes keeps for itself"
-    if text.startswith("requests."):
-        return "starts with requests., which only a ResourceQuota may write"
-    if not is_label_key(text) or not is_label_key(f"requests.{text}"):
-        return (
-            "is not a qualified name; write domain/name: a lowercase DNS domain of at most 244 characters, "
-            "and a name of at most 63 letters, digits, '-', '_', '.' that starts and ends with a letter or digit"
-        )
-    return ""
+    is_kept = "kubernetes.io/" in text or text.startswith("requests.")
+    return "/" in text and not is_kept and is_label_key(text) and is_label_key(f"requests.{text}")

@@ -12,7 +12,7 @@ from webhook import __version__
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import may_have_accelerator
 from webhook.core.decide import Skip, give_way, make_plan
-from webhook.core.draft import Draft, TooManyEdits
+from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -30,7 +30,6 @@ _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alon
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
 _UNCERTAIN: Final = (Outcome.WARNED, Reason.UNKNOWN_QUANTITY)
 _LONGEST_MESSAGE: Final = 16_384
-_MOST_PASSES: Final = 3
 
 
 class _Request(Read):
@@ -109,29 +108,7 @@ def decide(
     """
     space = _look_up(pod, namespace, world, profile)
     verdict = _judge(pod, space, profiles, world, profile)
-    for _ in range(_MOST_PASSES):
-        # What was taken away may have hidden something, as a copy's second MASTER_ADDR.
-        if not verdict.operations or all(
-            each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions
-        ):
-            break
-        again = _judge(verdict.pod, space, profiles, world, profile)
-        if again.allowed and not again.operations:
-            break
-        verdict = _joined(verdict, again) if again.allowed else replace(again, pod=pod)
     return _observe(verdict, pod) if space.labels.get(names.MODE) == names.MODE_OBSERVE else verdict
-
-
-def _joined(first: Verdict, again: Verdict) -> Verdict:
-    """Join the verdicts of two passes, the second over what the first made of the pod."""
-    decisions = [each for each in again.decisions if each not in first.decisions]
-    warnings = [each for each in again.warnings if each not in first.warnings]
-    return replace(
-        again,
-        operations=[*first.operations, *again.operations],
-        decisions=(*first.decisions, *decisions),
-        warnings=(*first.warnings, *warnings),
-    )
 
 
 def _judge(
@@ -143,9 +120,6 @@ def _judge(
         return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan, pod)
     except Denied as denied:
         return _denial([denied, *denied.further], pod)
-    except TooManyEdits:
-        found = f"would take more than {bounds.OPERATIONS} changes"
-        return _denial([_too_large(pod, found, bounds.OPERATIONS)], pod)
 
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
@@ -188,12 +162,6 @@ def _denial(faults: list[Denied], pod: Object) -> Verdict:
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
 
 
-def _too_large(pod: Object, found: str, most: int) -> Denied:
-    told = f"its injection {found}, and at most {most} are made; make it smaller, {_OR}"
-    message = f"pod {podspec.display_name(pod)}: {told}"
-    return Denied(_STEP, Reason.TOO_LARGE, message)
-
-
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     """Answer an AdmissionReview v1; one of more than ``bounds.REVIEW_BYTES`` is denied unread.
 
@@ -211,8 +179,10 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     verdict = decide(subject, namespace, profiles, world)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
-        found = f"would take {len(patch)} bytes of changes"
-        verdict, patch = _denial([_too_large(subject, found, bounds.PATCH_BYTES)], subject), b""
+        most = f"at most {bounds.PATCH_BYTES} are made; make it smaller, {_OR}"
+        who = f"pod {podspec.display_name(subject)}: its injection would take"
+        message = f"{who} {len(patch)} bytes of changes, and {most}"
+        verdict, patch = _denial([Denied(_STEP, Reason.TOO_LARGE, message)], subject), b""
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
     name = name[:LONGEST_NAME]

@@ -27,8 +27,6 @@ _MOST_DIGITS = 80
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What YAML does not allow: its reader finds no other, so that each error has a mark."""
-_BASIC = "[\x7f-\uffff]"
-"""All characters but ASCII that an escape of four digits stands for."""
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
@@ -123,12 +121,6 @@ def read_documents(
             problem = "the input holds half of a surrogate pair, which is not a character"
             raise YamlFault(0, 0, problem) from None
     return documents
-
-
-def json_as_yaml(value: Any) -> str:
-    """Write plain values as JSON that YAML reads as the same: it knows no surrogate pairs."""
-    text = json.dumps(value, ensure_ascii=False)
-    return re.sub(_BASIC, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _fault_after(before: str, problem: str) -> YamlFault:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import ClusterSettings, Profiles, parse_profiles
+from webhook.core.profiles import ClusterSettings, Multus, Profiles, parse_profiles
 from webhook.core.profiles.load import parse_configuration
 from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.followed_file import FollowedFile
@@ -22,9 +22,9 @@ def follow_file(path: Path, active: ActiveProfiles, *, configured: bool) -> Foll
 
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles(content)
-        if configured and (given := profiles.given_settings()):
+        if configured and profiles.multus != Multus():
             advice = "is given though there is a configuration file; write it there alone"
-            raise InputError(f"{path}: {given}: {advice}")
+            raise InputError(f"{path}: multus: {advice}")
         return profiles
 
     def put(profiles: Profiles) -> None:

@@ -13,8 +13,9 @@ from webhook.core.profiles import (
     read_object,
     same_pod_labels,
 )
+from webhook.core.profiles.load import gather
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
-from webhook.core.yaml_reader import json_as_yaml
+from webhook.core.yaml_reader import Marks
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -103,7 +104,7 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     if not items:
         return None
     try:
-        return ProfilesRead(source, parse_profiles(json_as_yaml({"kind": "List", "items": items})))
+        return ProfilesRead(source, gather(((each, 1) for each in items), Marks()))
     except ProfilesError as error:  # all stands in one line here
         faults = [f"{each.path}: {each.message}" for each in error.problems]
         return ProfilesRead(source, faults=tuple(ProfileFault(source, each) for each in faults))

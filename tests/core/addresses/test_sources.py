@@ -8,9 +8,9 @@ from tests import pods
 from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, SOURCES, source_named, source_of
+from webhook.core.addresses import DEFAULT, SOURCES, source_named
 from webhook.core.networks import ResolvedNetworks
-from webhook.core.networks.status import Secondary
+from webhook.core.networks.status import Secondary, parse_wanted
 from webhook.core.profiles import RendezvousSettings
 from webhook.core.reconcile import Jobs, Suspect, read_member
 from webhook.core.reconcile.complaint import about_status
@@ -131,7 +131,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
     assert (
         source.choose(pods.minimal_pod(), KNOWN.profiles["gke"], ResolvedNetworks()).network is None
     )
-    wanted = source_named("gke").parse_wanted("rdma-0@eth1/any")
+    wanted = parse_wanted("rdma-0@eth1/any")
     assert wanted is not None
     assert source.secondary(source.words.read(told), wanted).address == ""
     assert (
@@ -147,5 +147,3 @@ def test_words_of_every_source_are_whole() -> None:
         words = source_named(name).words
         assert words.look.isprintable()
         assert words.writer
-        assert source_of({names.ADDRESS_SOURCE: name}) is source_named(name)
-    assert source_of({}) is SOURCES[DEFAULT]

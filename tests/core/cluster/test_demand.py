@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.profiles import profiles
+from tests.profiles import profiles, read_profile
 from tests.tables import read, table
 from tests.worlds import network
 from webhook.core import names
@@ -10,7 +10,7 @@ from webhook.core.cluster.demand import Definitions, find_demands, profile_users
 from webhook.core.cluster.networks import look_at_network
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profiles, read_profile
+from webhook.core.profiles import Profiles
 
 SPACES = ("research", "train", "vision")
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import convert
 
 from tests import ROOT
+from tests.profiles import read_profile
 from tests.tables import read, table
 from tests.worlds import network
 from webhook.core.claim_templates import template_name
@@ -31,7 +32,6 @@ from webhook.core.profiles import (
     Profile,
     ProfileClaim,
     ProfileObject,
-    read_profile,
 )
 
 ROWS = read(__file__, "profile_status.yaml")

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from tests.core.builders import Step, attachment, carry_out, plan
 from tests.pods import minimal_container, minimal_pod
+from tests.profiles import read_profile
 from tests.tables import read
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.profiles import Profile, read_profile
+from webhook.core.profiles import Profile
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")

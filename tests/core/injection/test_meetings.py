@@ -13,9 +13,9 @@ import pytest
 from tests.core.builders import environment
 from tests.core.injection.test_rendezvous import load, meet, waits_for
 from tests.pods import add_env, drop_env, set_command
+from tests.profiles import read_profile
 from tests.tables import read
 from webhook.core.model import Object
-from webhook.core.profiles import read_profile
 
 ROWS = read(__file__, "meetings.yaml")
 

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
+from tests.profiles import read_profile
 from webhook.core.injection.pod_security import refused, refused_parts
-from webhook.core.profiles import read_profile
 
 RESTRICTED = (
     *("allowPrivilegeEscalation", "capabilities.drop without ALL"),

@@ -23,13 +23,13 @@ import pytest
 
 from tests.core.builders import Step, attachment, carry_out, plan
 from tests.pods import minimal_container, minimal_pod
+from tests.profiles import read_profile
 from tests.tables import grouped
 from webhook.core.errors import Denied
 from webhook.core.injection import environment, profile
 from webhook.core.model import Object, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
-from webhook.core.profiles import read_profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 KEYS = {

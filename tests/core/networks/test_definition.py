@@ -128,9 +128,11 @@ def test_takes_a_network_without_a_configuration_as_one_without_addresses(spec: 
     assert define_network({**nad(), "spec": spec}) == NetworkDefinition("rails", "rail-0")
 
 
-NO_JSON = "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)"
+NO_JSON = (
+    "unusable spec.config, which is not JSON: unexpected end of data: line 1 column 10 (char 9)"
+)
 PROBLEMS = {
-    **dict.fromkeys(("", "{}", '{"plugins": []}', "[" * 100_000), ""),
+    **dict.fromkeys(("", "{}", '{"plugins": []}'), ""),
     '{"type": ': NO_JSON,
     "[]": "unusable spec.config, which is not a JSON object",
 }

@@ -16,15 +16,16 @@ from msgspec import convert
 
 from tests.core.builders import network
 from tests.pods import minimal_pod
+from tests.profiles import read_profile
 from tests.tables import read
 from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks import ResolvedNetworks, resolve_networks
-from webhook.core.profiles import Multus, read_profile
+from webhook.core.profiles import Multus
 
 ROWS = read(__file__, "resolve.yaml")
-BAD = "annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"
+BAD = "annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' is no extended resource"
 KNOWN = {
     f"{one.namespace}/{one.name}": one
     for one in (

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import read_profile
 from webhook.core.errors import ProfilesError
-from webhook.core.profiles import parse_profiles, read_profile
+from webhook.core.profiles import parse_profiles
 from webhook.core.profiles.load import parse_configuration
 from webhook.core.yaml_reader import read_documents
 from webhook.presets import Preset, read_presets
@@ -61,12 +62,6 @@ def test_reads_the_small_languages_of_a_profile() -> None:
         assert found.shared_memory.size_limit == size
     with pytest.raises(ProfilesError, match=r"sizeLimit: found a boolean; write a number"):
         read_profile("a", {"sharedMemory": {"sizeLimit": True}})
-
-
-def test_half_a_pair_of_surrogates_is_refused() -> None:
-    spec = {"container": {"env": [{"name": "A", "value": "\ud800"}]}}
-    with pytest.raises(ProfilesError, match="half of a pair of surrogates"):
-        read_profile("a", spec)
 
 
 def test_a_file_without_a_profile_is_refused() -> None:

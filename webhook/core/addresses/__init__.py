@@ -6,7 +6,6 @@ take its words.
 
 from collections.abc import Mapping
 
-from webhook.core import names
 from webhook.core.addresses import claim, gke
 from webhook.core.addresses.simple import MULTUS, NONE, UNKNOWN
 from webhook.core.addresses.source import Choice, Source, Words
@@ -14,7 +13,7 @@ from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
 
 __all__ = ["DEFAULT", "MULTUS", "SOURCES", "Choice", "Source", "Words"]
-__all__ += ["choose_alone", "source_named", "source_of"]
+__all__ += ["choose_alone", "source_named"]
 
 DEFAULT = "multus"
 SOURCES: Mapping[str, Source] = {
@@ -38,11 +37,6 @@ def choose_alone(profile: Profile) -> Choice | None:
     return source.choose({}, profile, ResolvedNetworks())
 
 
-def source_of(annotations: Mapping[str, str]) -> Source:
-    """Return the source that an injected pod's annotation names; another version wrote some."""
-    return source_named(annotations.get(names.ADDRESS_SOURCE) or DEFAULT)
-
-
 def source_named(name: str) -> Source:
-    """Return the source; for a name that none has, the one that says so."""
+    """Return the source; for a name that another version has written, the one that says so."""
     return SOURCES.get(name, UNKNOWN)

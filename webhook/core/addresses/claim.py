@@ -17,14 +17,7 @@ from webhook.core import names, podspec
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
-from webhook.core.networks.status import (
-    MAX_ADDRESSES,
-    MAX_NAME,
-    Secondary,
-    Wanted,
-    choose_address,
-    told_once,
-)
+from webhook.core.networks.status import MAX_NAME, Secondary, Wanted, choose_address, told_once
 from webhook.core.profiles import Profile
 
 NAME = "claim"
@@ -42,11 +35,6 @@ ANY = "any claim"
 """Stands for the name of a claim where the profile names none: no claim has a name with a space."""
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 """Annotation on a ResourceClaim made from a template (Kubernetes): its name in the pod."""
-MOST_DEVICES = 32
-"""Devices of one claim, as many as Kubernetes allocates."""
-MOST_USERS = 256
-_LONGEST_ADDRESS = 64
-"""The longest address with its prefix has 43 characters: as much shows that a text is none."""
 
 
 class ClaimDevice(NamedTuple):
@@ -65,7 +53,7 @@ class Claim(NamedTuple):
     """Hold what is kept of a ResourceClaim: its *devices*, none before it is allocated.
 
     *name_in_pod*: empty for one that was not made from a pod's template. *users*: (name, uid) of
-    the pods that it is reserved for. *devices*: in the order of its requests.
+    the pods that it is reserved for. *devices*: in the order in which the scheduler has them.
     """
 
     name: str
@@ -118,14 +106,14 @@ def is_told(told: str, wanted: Wanted, address: str) -> bool:
 
 
 def read_claim(obj: Object) -> Claim:
-    """Keep what matters of a ResourceClaim, of bounded size.
+    """Keep what matters of a ResourceClaim, whose status Kubernetes bounds.
 
     Raises TypeError, AttributeError for what is none.
     """
     metadata, status = obj["metadata"], obj.get("status") or {}
     users = [
         (str(user.get("name") or ""), str(user.get("uid") or ""))
-        for user in (status.get("reservedFor") or ())[:MOST_USERS]
+        for user in status.get("reservedFor") or ()
         if user.get("resource") == "pods"
     ]
     name_in_pod = str((metadata.get("annotations") or {}).get(POD_CLAIM_NAME) or "")[:MAX_NAME]
@@ -144,25 +132,18 @@ def _devices(obj: Object) -> Iterator[ClaimDevice]:
 
     One with admin access belongs to another claim as well.
     """
-    requests = ((obj.get("spec") or {}).get("devices") or {}).get("requests") or ()
-    order = {str(request.get("name")): number for number, request in enumerate(requests)}
     status = obj.get("status") or {}
     results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
     of_device = {_key(each): each.get("networkData") for each in status.get("devices") or ()}
-
-    def place(result: Object) -> int:
-        return order.get(str(result.get("request")).partition("/")[0], len(order))
-
-    for result in sorted(results[:MOST_DEVICES], key=place):
+    for result in results:
         if result.get("adminAccess"):
             continue
-        driver, data = str(result.get("driver") or "")[:MAX_NAME], of_device.get(_key(result))
+        driver, data = str(result.get("driver") or ""), of_device.get(_key(result))
         if data is None:
             yield ClaimDevice(driver)
             continue
-        interface = str(data.get("interfaceName") or "")[:MAX_NAME]
-        ips = [str(text)[:_LONGEST_ADDRESS] for text in (data.get("ips") or ())[:MAX_ADDRESSES]]
-        yield ClaimDevice(driver, True, interface, tuple(ips))
+        interface = str(data.get("interfaceName") or "")
+        yield ClaimDevice(driver, True, interface, tuple(map(str, data.get("ips") or ())))
 
 
 def _key(device: Object) -> tuple[Any, ...]:

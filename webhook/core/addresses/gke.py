@@ -22,7 +22,6 @@ from webhook.core.networks.status import (
     Wanted,
     choose_address,
     parse_objects,
-    remembered,
     told_once,
 )
 from webhook.core.profiles import Profile
@@ -78,7 +77,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         return Choice(problem=f"neither the pod nor profile {profile.name} {problem}")
     try:
         listed = _read_interfaces(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Choice(problem=f"{asked} is not a list of interfaces ({error})")
     if texts.get(names.GKE_DEFAULT_INTERFACE) not in [each.name for each in listed]:
         problem = "names none of the interfaces, so that GKE makes none of them"
@@ -109,7 +108,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
 def _read_interfaces(text: str) -> list[InterfaceRef]:
     """Read the annotation by which a pod asks for interfaces.
 
-    Raises ValueError, RecursionError for what GKE cannot read.
+    Raises ValueError for what GKE cannot read.
     """
     found = []
     entries = _parse(text)
@@ -125,12 +124,11 @@ def _read_interfaces(text: str) -> list[InterfaceRef]:
     return found
 
 
-@remembered
 def secondary(told: str, wanted: Wanted) -> Secondary:
     """Find the address of the wanted network; never one that is also of the default network."""
     try:
         entries = _parse(told)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Secondary(problem=f"is not a list of addresses ({error})")
     if wanted.name in _DEFAULT_NETWORKS:
         return Secondary(problem=f"{wanted.name} is the cluster network, which is no secondary one")

@@ -3,13 +3,7 @@
 from webhook.core import names
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.model import Reason
-from webhook.core.networks.status import (
-    Secondary,
-    Wanted,
-    parse_unnamespaced,
-    parse_wanted,
-    secondary_address,
-)
+from webhook.core.networks.status import Secondary, secondary_address
 
 MULTUS = Source(
     Words(
@@ -21,14 +15,8 @@ MULTUS = Source(
     ),
     lambda _pod, _profile, found: Choice(found.rendezvous_network, Reason.NO_IPAM, found.problem),
     secondary_address,
-    parse_wanted,
 )
 """The annotation that Multus, or another CNI, writes once all networks are attached."""
-
-
-def _parse_either(text: str) -> Wanted | None:
-    """Read what either form tells, for messages."""
-    return parse_wanted(text) or parse_unnamespaced(text)
 
 
 _SAYS_NONE = "says rendezvous.addressSource: none"
@@ -44,7 +32,6 @@ NONE = Source(
         "itself",
     ),
     lambda _told, _wanted: Secondary(),
-    _parse_either,
 )
 """For fabrics whose interfaces give no address to meet at, such as EFA, and clusters where the pod
 network is as good to meet on. All else is injected."""
@@ -53,12 +40,9 @@ UNKNOWN = Source(
         told=names.ADDRESS_SOURCE,
         look="run webhook and controller in the same version",
     ),
-    lambda _pod, profile, _networks: Choice(
-        problem=f"profile {profile.name} names a source of addresses that is not known here"
-    ),
+    NONE.choose,  # never asked: no profile has such a source
     lambda told, _wanted: Secondary(
         problem=f"it says {told[:40]!r}, a source of addresses that this version does not know"
     ),
-    _parse_either,
 )
 """Known only to the version that injected the pod: it is never guessed."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from webhook.core.model import Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
-from webhook.core.networks.status import Secondary, Wanted, parse_unnamespaced
+from webhook.core.networks.status import Secondary, Wanted
 from webhook.core.profiles import Profile
 
 
@@ -56,12 +56,10 @@ class Source(NamedTuple):
 
     Most find addresses in an annotation of the pod itself. Others, as claims, find them in a text
     of other objects: who reads the cluster brings it to *secondary*. *choose*: choose at admission,
-    beside what Multus attaches. *parse_wanted*: read annotation
-    ``fabric-injector.io/rendezvous-network``; None for anything else. *secondary*: find the address
-    of the wanted network in that text; ``Secondary()`` where none is.
+    beside what Multus attaches. *secondary*: find the address of the wanted network in that text;
+    ``Secondary()`` where none is.
     """
 
     words: Words
     choose: Callable[[Object, Profile, ResolvedNetworks], Choice]
     secondary: Callable[[str, Wanted], Secondary]
-    parse_wanted: Callable[[str], Wanted | None] = parse_unnamespaced

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from webhook.core.value_types import OBJECT, STRING, type_name
 
 MOST_ELEMENTS: Final = 256
 """Networks of one pod; the largest public manifest names 32."""
 _JSON_SIGNS: Final = re.compile(r'[\[{"]')
-_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _TEXTS: Final = ("name", "namespace", "interface", "interfaceRequest")
 
 
@@ -112,10 +113,8 @@ def _parse(text: str) -> list[Any]:
             'write [{"name": ...}], or names and commas alone'
         )
     try:
-        elements: list[Any] = json.loads(text, parse_int=float)  # of any number of digits
-    except RecursionError:
-        raise TooMuch("is nested deeper than is read; leave out what is nested") from None
-    except json.JSONDecodeError as error:
+        elements: list[Any] = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
         rest = text[error.pos : error.pos + 20]
         where = f" at character {error.pos + 1}: {rest!r}" if rest else ": it ends too early"
         raise ValueError(f"is not JSON{where}") from None
@@ -137,4 +136,4 @@ def _read_object(element: Any, default_namespace: str) -> NetworkElement:
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{field} is {type_name(value)}, not {STRING}")
-    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    return value

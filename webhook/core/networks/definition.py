@@ -1,14 +1,15 @@
 """Read a NetworkAttachmentDefinition: what it costs, where it is, whether it gives addresses."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
+import orjson
+
 from webhook.core import names
 from webhook.core.model import NetworkDefinition, Object
-from webhook.core.qualified_name import extended_resource_problem, is_label_key, is_label_value
+from webhook.core.qualified_name import is_extended_resource, is_label_key, is_label_value
 
 _READ_ALREADY = (
     names.RESOURCE_NAME,
@@ -88,9 +89,9 @@ def _read_resources(key: str, annotations: Mapping[str, Any]) -> tuple[tuple[str
             key, value, f"it names {len(pieces)} resources; {MAX_RESOURCES} are the most"
         )
     for piece in pieces:
-        problem = extended_resource_problem(piece)
-        if problem:
-            return (), _problem(key, value, f"{piece[:60]!r} {problem}")
+        if not is_extended_resource(piece):
+            why = "is no extended resource, such as rdma/rdma_shared_device_a"
+            return (), _problem(key, value, f"{piece[:60]!r} {why}")
     return tuple(pieces), ""
 
 
@@ -122,9 +123,7 @@ def _read_config(config: Any) -> tuple[bool, bool, str]:
     if not isinstance(config, str) or not config:
         return False, False, ""
     try:
-        parsed = json.loads(config)
-    except RecursionError:
-        return False, False, ""
+        parsed = orjson.loads(config)
     except ValueError as error:
         return False, False, f"unusable spec.config, which is not JSON: {error}"
     if not isinstance(parsed, dict):

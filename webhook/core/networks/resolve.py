@@ -19,11 +19,14 @@ from webhook.core.networks.annotation import (
 )
 from webhook.core.networks.definition import with_resource_name_keys
 from webhook.core.networks.merge import merge_networks
+from webhook.core.printable import printable
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 """Takes namespace and name; None: does not exist; raises Unavailable where that cannot be known."""
 
+_LONGEST: Final = 120
+"""Characters of a network that a message shows."""
 _MULTUS_NAMESPACE: Final = "kube-system"
 """Namespace of a default network that names none.
 Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
@@ -173,7 +176,7 @@ class _Networks:
         """
         namespace, multus = element.namespace, self.multus
         path = f"{namespace}/{element.name}"
-        named = f"{source} names network {_shown(path)}"
+        named = f"{source} names network {printable(path, _LONGEST)}"
         allowed = (self.namespace, *multus.global_namespaces)
         if isolated and multus.namespace_isolation and namespace not in allowed:
             usable = ", ".join(dict.fromkeys(allowed))
@@ -181,7 +184,9 @@ class _Networks:
             raise self.denied(Reason.NETWORK_ISOLATED, f"{named}, {why}")
         found = self.lookup(namespace, element.name) if _POSSIBLE.fullmatch(path) else None
         if found is None:
-            raise self.denied(Reason.NETWORK_ABSENT, f"{named}, {_why_absent(element)}")
+            advice = "create that NetworkAttachmentDefinition, or correct the name"
+            message = f"{named}, which does not exist; {advice}"
+            raise self.denied(Reason.NETWORK_ABSENT, message)
         if found.problem:
             why = f"whose {found.problem}; correct the NetworkAttachmentDefinition"
             raise self.denied(Reason.BAD_RESOURCE, f"{named}, {why}")
@@ -213,19 +218,6 @@ class _Networks:
             raise self.denied(Reason.BAD_RESOURCE, message)
         count = 1 if entry is None else entry.count
         return tuple([(resource, count) for resource in definition.resources])
-
-
-def _why_absent(element: NetworkElement) -> str:
-    if not element.name:
-        return "which has no name; write namespace/name, or remove the element and its comma"
-    return (
-        f"which does not exist; create NetworkAttachmentDefinition {_shown(element.name)} "
-        f"in namespace {_shown(element.namespace)}, or correct the name"
-    )
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= 120 and text.isprintable() else repr(text[:120])
 
 
 def choose_rendezvous_network(

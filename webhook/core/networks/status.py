@@ -1,10 +1,11 @@
 """Find a pod's secondary address in the network-status that Multus or another CNI wrote."""
 
-import json
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+import orjson
 
 from webhook.core.model import Object
 
@@ -22,7 +23,6 @@ MAX_NAME = 400
 """Longest ``namespace/name@interface/family``, and longest name of an interface: what is longer is
 none of Kubernetes' or of Linux'."""
 MAX_PROBLEM = 500
-_SHORT = 8_192
 _VERSIONS: dict[Family, tuple[int, ...]] = {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}
 
 
@@ -56,34 +56,21 @@ class Secondary(NamedTuple):
     problem: str = ""
 
 
-_Read: TypeAlias = Callable[[str, Wanted], Secondary]
-
-
 @lru_cache(1024)
-def parse_wanted(text: str, *, is_namespaced: bool = True) -> Wanted | None:
-    """Read ``namespace/name@interface/family``; None for anything else."""
+def parse_wanted(text: str) -> Wanted | None:
+    """Read ``namespace/name@interface/family``; None for anything else.
+
+    A network in no namespace is ``name@interface/family``, whose interface may be empty.
+    """
     if len(text) > MAX_NAME:
         return None
     key, _, rest = text.rpartition("@")
-    namespace, _, name = key.partition("/") if is_namespaced else ("", "", key)
+    namespace, _, name = key.rpartition("/")
     interface, slash, family = rest.rpartition("/")
-    if not name or not slash or (is_namespaced and not (namespace and interface)):
-        return None
-    found = [known for known in _VERSIONS if known == family]
-    return Wanted(namespace, name, interface, found[0]) if found else None
+    found = [known for known in _VERSIONS if slash and known == family]
+    return Wanted(namespace, name, interface, found[0]) if found and name else None
 
 
-parse_unnamespaced = partial(parse_wanted, is_namespaced=False)
-"""Read ``name@interface/family``, whose interface may be empty; None for anything else."""
-
-
-def remembered(read: _Read) -> _Read:
-    """Remember what *read* finds in short texts: a thousand of the longest fill the memory."""
-    known = lru_cache(1024)(read)
-    return lambda told, wanted: (known if len(told) <= _SHORT else read)(told, wanted)
-
-
-@remembered
 def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """Return the address of the wanted network in network-status; ``Secondary()`` if none is yet.
 
@@ -94,7 +81,7 @@ def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """
     try:
         entries = _read_entries(status)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Secondary(problem=f"is not a list of networks ({error})")
     full_name = f"{wanted.namespace}/{wanted.name}"
     named = [entry for entry in entries if entry.get("name") == full_name] or [
@@ -124,7 +111,7 @@ def secondary_networks(status: str) -> list[Object] | None:
     """Return the entries but those of the cluster network; None where it is no list of objects."""
     try:
         return _read_entries(status)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -137,10 +124,10 @@ def _read_entries(status: str) -> list[Object]:
 
 
 def parse_objects(text: str) -> list[Object]:
-    """Read a list of JSON objects. Raises ValueError, RecursionError for what is none."""
+    """Read a list of JSON objects. Raises ValueError for what is none."""
     if len(text) > MAX_LENGTH:
         raise ValueError(f"{len(text)} characters")
-    value = json.loads(text)
+    value = orjson.loads(text)
     if not isinstance(value, list):
         raise ValueError("the JSON text is not a list")
     if not all(isinstance(entry, dict) for entry in value):

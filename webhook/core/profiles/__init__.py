@@ -6,7 +6,6 @@ from webhook.core.profiles.load import (
     ProfileObject,
     parse_profiles,
     read_object,
-    read_profile,
 )
 from webhook.core.profiles.profile import (
     ClaimConfig,
@@ -28,4 +27,4 @@ from webhook.core.profiles.profile import (
 __all__ = ["ClaimConfig", "ClaimConstraint", "ClaimRequest", "ClusterSettings", "Content", "Multus"]
 __all__ += ["NetworkName", "Profile", "ProfileClaim", "ProfileNetwork", "ProfileObject", "Profiles"]
 __all__ += ["INSTALLED", "ProfileQuantity", "RendezvousSettings", "SharedMemory", "parse_profiles"]
-__all__ += ["foreign_pod_labels", "read_object", "read_profile", "same_pod_labels"]
+__all__ += ["foreign_pod_labels", "read_object", "same_pod_labels"]

@@ -4,7 +4,7 @@ The first fault is enough here: `fabric-injector profiles validate` tells all of
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -94,21 +94,17 @@ def read_object(obj: Object) -> ProfileObject:
     return ProfileObject(name, uid, version, generation, content, status)
 
 
-def read_profile(name: str, spec: Any) -> Profile:
-    """Read the ``spec`` of FabricProfile *name*. Raises ProfilesError, with the path in it."""
-    try:
-        return _read_spec(name, spec)
-    except Fault as fault:
-        path = f"{PROFILE_KIND} {name}: {format_path(fault.location)}"
-        raise ProfilesError((Problem(path, 1, str(fault)),)) from None
-
-
-def parse_profiles(content: str | bytes, *, takes_profiles: bool = True) -> Profiles:
+def parse_profiles(content: str | bytes) -> Profiles:
     """Read a file of FabricProfiles and at most one Configuration, as documents or in a List.
 
     Raises ProfilesError, with path and line.
     """
     marks, objects = _read_file(content)
+    return gather(objects, marks)
+
+
+def gather(objects: Iterable[tuple[Any, int]], marks: Marks) -> Profiles:
+    """Read FabricProfiles and at most one Configuration, each with its line. Raises as above."""
     profiles: dict[str, Profile] = {}
     settings = None
     lines: dict[str, int] = {}
@@ -119,17 +115,13 @@ def parse_profiles(content: str | bytes, *, takes_profiles: bool = True) -> Prof
             if what in lines:
                 already = f"{what} stands at line {lines[what]} already; remove one of the two"
                 raise Fault(("metadata",), already)
-            lines[what] = line
-            if isinstance(read, Profile):
-                if not takes_profiles:
-                    wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
-                    message = f"the file is to hold one object, with {wanted}"
-                    raise Fault(("kind",), f"{message}; write others elsewhere")
-                profiles[read.name] = read
-            else:
-                settings = read
         except Fault as fault:
             raise _located(value, line, fault, marks) from None
+        lines[what] = line
+        if isinstance(read, Profile):
+            profiles[read.name] = read
+        else:
+            settings = read
     return Profiles(
         multus=(settings or ClusterSettings()).multus,
         profiles=MappingProxyType(profiles),
@@ -139,7 +131,12 @@ def parse_profiles(content: str | bytes, *, takes_profiles: bool = True) -> Prof
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:
     """Read a configuration file, one Configuration object. Raises ProfilesError as above."""
-    return parse_profiles(content, takes_profiles=False).settings
+    read = parse_profiles(content)
+    if read.profiles:
+        wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
+        message = f"the file is to hold one object, with {wanted}; write others elsewhere"
+        raise ProfilesError((Problem("kind", 1, message),))
+    return read.settings
 
 
 def parse_object(value: Any) -> Profile | ClusterSettings:
@@ -219,10 +216,6 @@ def _read(kind: Any, written: Any) -> Any:
 def _revision(content: Any) -> str:
     """Return a digest of the content as it is written: the same in a file and in an object."""
     text = json.dumps(content or {}, sort_keys=True, separators=(",", ":"))
-    try:
-        json.dumps(content, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Fault(("spec",), "holds half of a pair of surrogates; write the whole sign") from None
     return sha256(text.encode()).hexdigest()[:REVISION_LENGTH]
 
 

@@ -288,10 +288,6 @@ class Profiles:
         """Return what holds for all profiles."""
         return ClusterSettings(self.multus)
 
-    def given_settings(self) -> str:
-        """Name what is not as it is without a Configuration, ``multus``; empty where all is."""
-        return "multus" if self.multus != Multus() else ""
-
     def usable_in(self, namespace: str) -> list[str]:
         """Return the names of the profiles that the namespace may use, sorted."""
         return sorted(name for name, profile in self.profiles.items() if profile.is_for(namespace))

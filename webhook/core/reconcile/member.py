@@ -7,19 +7,15 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, MULTUS, Source, claim, source_named, source_of
+from webhook.core.addresses import DEFAULT, MULTUS, Source, claim, source_named
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
-from webhook.core.networks.status import Secondary
+from webhook.core.networks.status import Secondary, parse_wanted
 
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
 _DEVICES = {key.removeprefix(names.PREFIX) for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)}
-MOST_ENTRIES = 1000
-"""How many annotations, labels, finalizers or owners a pod may have to be written to: a write of
-20,000 costs the API server a second. The admission policy refuses it too."""
-_COUNTED = ("annotations", "labels", "finalizers", "ownerReferences")
 MAX_NAME = 255
 """Longest address or name, in brackets, that is kept; what is longer is not ours, and is OTHER."""
 MAX_CAUSE = 2048
@@ -78,9 +74,9 @@ class Member(NamedTuple):
     tells something. *wanted*: ``namespace/name@interface``, empty where the annotation that says so
     is missing or unreadable. *takes_master_address*, *takes_local_address*: it waits for rank 0's
     address, for its own. *master_name*: rank 0's, as its variables held it.
-    *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it
-    has more than MOST_ENTRIES of something. *devices*: the annotations of its RDMA devices that it
-    waits for, and what is to stand there, empty until network-status is there.
+    *fails_without_rank_zero*: its wait ends, where others would get that name. *devices*: the
+    annotations of its RDMA devices that it waits for, and what is to stand there, empty until
+    network-status is there.
     *rendezvous_network*: the annotation that *wanted* is read from, where claims tell the address.
     """
 
@@ -98,7 +94,6 @@ class Member(NamedTuple):
     published: Published
     master_name: str = ""
     fails_without_rank_zero: bool = False
-    is_excessive: bool = False
     devices: tuple[tuple[str, str], ...] = ()
     source_name: str = DEFAULT
     rendezvous_network: str = ""
@@ -161,10 +156,11 @@ def read_member(obj: Object) -> Member | None:
     if not job or metadata.get("deletionTimestamp"):
         return None
     annotations = metadata.get("annotations") or {}
-    source = source_of(annotations)
+    source_name = _kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT
+    source = source_named(source_name)
     told = source.words.read(annotations)
     network = annotations.get(names.RENDEZVOUS_NETWORK) or ""
-    wanted = source.parse_wanted(network)
+    wanted = parse_wanted(network)
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
@@ -186,9 +182,8 @@ def read_member(obj: Object) -> Member | None:
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
         master_name=intern(master_name if is_publishable else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
-        is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
-        source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
+        source_name=source_name,
         rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
     )
 
@@ -200,7 +195,7 @@ def beside_claims(member: Member, told: str) -> Member:
     come first. While nothing is known of the wanted one, it counts as unreported: the driver may
     still write it.
     """
-    wanted = claim.SOURCE.parse_wanted(member.rendezvous_network)
+    wanted = parse_wanted(member.rendezvous_network)
     if wanted is None or not told:
         return member
     found = claim.secondary(told, wanted)
