@@ -110,19 +110,6 @@ def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
     assert lines(pod) == "NCCL_SOCKET_IFNAME==net1"
 
 
-@pytest.mark.parametrize("name", ["mpijob-worker-0", "kubeflow-pytorchjob-1"])
-def test_it_goes_where_the_profile_no_longer_asks_for_it(name: str) -> None:
-    """A saved manifest, or a changed profile: without a writer the mount is an empty folder."""
-    before = pods.load(f"pods/{name}.yaml")
-    plain, _ = meet(before)
-    pod, _ = carry_out(inject, plain, plan_for(plain, profile=ASKED))
-    result, decisions = carry_out(inject, pod, plan_for(pod))
-    assert outcomes(decisions) == []
-    assert names.NCCL_CONF_VOLUME not in str(result)
-    assert wait.needs(result) == wait.needs(plain)
-    assert names.ENV_NCCL_CONF not in str(result)
-
-
 def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.CompletedProcess[str]:
     if theirs is not None:
         (folder / "theirs").write_text(theirs)
