@@ -61,7 +61,7 @@ def test_an_mpi_worker_gets_the_file_and_waits_for_nothing() -> None:
         "emptyDir": {"sizeLimit": "1Mi"},
     }
     found = writer(pod)
-    assert found["command"] == ["sh", "-c", wait.script("nccl_conf.sh"), names.WAIT_CONTAINER]
+    assert found["command"] == ["sh", "-c", wait.NCCL_CONF_SCRIPT, names.WAIT_CONTAINER]
     assert found["image"] == pod["spec"]["containers"][0]["image"]
     assert found["securityContext"]["readOnlyRootFilesystem"] is True
     writable = [mount for mount in found["volumeMounts"] if not mount.get("readOnly")]
@@ -75,7 +75,7 @@ def test_a_pod_that_waits_writes_the_file_in_the_same_container() -> None:
     before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=ASKED)
     pod, decisions = carry_out(inject, before, plan_for(before, profile=ASKED))
     assert outcomes(decisions) == [ADDED]
-    script = wait.script("nccl_conf.sh") + wait.script()
+    script = wait.NCCL_CONF_SCRIPT + wait.SCRIPT
     assert writer(pod)["command"] == ["sh", "-c", script, names.WAIT_CONTAINER, "master-addr"]
     mounted = {mount["mountPath"]: mount["name"] for mount in writer(pod)["volumeMounts"]}
     assert mounted[names.WAIT_MOUNT_PATH] == names.WAIT_VOLUME
@@ -110,19 +110,6 @@ def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
     assert lines(pod) == "NCCL_SOCKET_IFNAME==net1"
 
 
-@pytest.mark.parametrize("name", ["mpijob-worker-0", "kubeflow-pytorchjob-1"])
-def test_it_goes_where_the_profile_no_longer_asks_for_it(name: str) -> None:
-    """A saved manifest, or a changed profile: without a writer the mount is an empty folder."""
-    before = pods.load(f"pods/{name}.yaml")
-    plain, _ = meet(before)
-    pod, _ = carry_out(inject, plain, plan_for(plain, profile=ASKED))
-    result, decisions = carry_out(inject, pod, plan_for(pod))
-    assert outcomes(decisions) == []
-    assert names.NCCL_CONF_VOLUME not in str(result)
-    assert wait.needs(result) == wait.needs(plain)
-    assert names.ENV_NCCL_CONF not in str(result)
-
-
 def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.CompletedProcess[str]:
     if theirs is not None:
         (folder / "theirs").write_text(theirs)
@@ -136,7 +123,7 @@ def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.Comple
         installed(shell[0]),
         *shell[1:],
         "-c",
-        wait.script("nccl_conf.sh") + "\necho next",
+        wait.NCCL_CONF_SCRIPT + "\necho next",
         names.WAIT_CONTAINER,
     ]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
@@ -176,5 +163,5 @@ def test_the_script_ends_the_pods_start_where_it_cannot_write(
 
 
 def test_the_kubelet_leaves_the_script_as_it_is() -> None:
-    assert "$$" not in wait.script("nccl_conf.sh")
-    assert "$(" not in wait.script("nccl_conf.sh")
+    assert "$$" not in wait.NCCL_CONF_SCRIPT
+    assert "$(" not in wait.NCCL_CONF_SCRIPT

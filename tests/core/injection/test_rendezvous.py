@@ -243,7 +243,7 @@ def test_our_own_image_waits_without_a_shell() -> None:
 
 def test_the_script_travels_whole() -> None:
     found = wait_container(load("kubeflow-pytorchjob-1"))
-    assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]
+    assert found["command"][:4] == ["sh", "-c", wait.SCRIPT, names.WAIT_CONTAINER]
 
 
 LONG = {

@@ -75,7 +75,7 @@ class Sandbox:
         }
         command = [*shell, *needs]
         if shell != PROGRAM:
-            command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
+            command = [*shell, "-c", wait.SCRIPT, "fabric-injector-wait", *needs]
         return subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -197,5 +197,5 @@ def test_nothing_published_is_run_as_a_command(
 
 
 def test_the_kubelet_leaves_the_script_as_it_is() -> None:
-    assert "$$" not in wait.script()
-    assert "\n#" not in wait.script()
+    assert "$$" not in wait.SCRIPT
+    assert "\n#" not in wait.SCRIPT

@@ -14,7 +14,6 @@ from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection import nccl_conf, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.pod_types import CONTAINERS
 from webhook.core.workloads.addresses import Variables
 
 _REFERENCE: Final = re.compile(r"\$\(([^()$]+)\)")
@@ -29,8 +28,6 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     refers to a variable that cannot be given a value.
     """
     pod = draft.pod
-    if len(podspec.containers(pod)) > CONTAINERS:  # each would be looked at
-        return ()
     waits = bool(wait.needs(pod))
     published = [_published(container) for container in podspec.containers(pod)]
     if not (waits or any(published)) or bounds.excess(pod):

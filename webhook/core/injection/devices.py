@@ -115,14 +115,7 @@ def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dic
 
 
 def _parse(value: Any) -> int:
-    """Read a whole number; plain ones, nearly all there are, without a Fraction.
-
-    Raises ValueError for another quantity.
-    """
-    if value.__class__ is int:
-        return int(value)
-    if value.__class__ is str and len(value) < 18 and value.isascii() and value.isdigit():
-        return int(value)
+    """Read a whole number. Raises ValueError for another quantity."""
     amount = parse_quantity(value)
     if amount.denominator != 1:
         raise ValueError(value)

@@ -7,7 +7,7 @@ from typing import Final
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.injection.row import Row
-from webhook.core.model import Decision, Object, Reason
+from webhook.core.model import Decision, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.launchers import literal_assignments
 
@@ -28,9 +28,9 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     What the container or the profile says of interfaces stays.
     """
     container = plan.trainer(draft.pod)
-    there = {entry["name"]: entry for entry in podspec.env(container)}
+    there = {entry["name"]: entry.get("value") or "" for entry in podspec.env(container)}
     in_text = literal_assignments(container)
-    holds = there | {name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text}
+    holds = there | {name: in_text[name] for name in _READ_OF_TEXT if name in in_text}
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         yield from _name_interface(draft, plan, there, interface)
@@ -38,14 +38,17 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
         on_host = Reason.HOST_NETWORK, "the pod is on the host network"
         reason, why = on_host if plan.host_network else plan.source.words.no_interface
         yield STEP.skipped(reason, f"no interface is named to NCCL and Gloo: {why}")
-    for name, why in (*_ruling_out(holds, interface), *_turned_off(plan, holds), *_fixed(holds)):
-        value = holds[name].get("value") or ""
-        message = f"{name} of {_where(plan, name, value, in_text)} {why}"
-        yield STEP.warned(plan, Reason.DISAGREES, message)
+    for name, why in _faults(plan, holds, interface):
+        where = f"container {plan.container_name}"
+        if name in in_text:
+            where = f"the command of {where}"
+        elif plan.profile.env.get(name) == holds[name]:
+            where = f"profile {plan.profile.name}"
+        yield STEP.warned(plan, Reason.DISAGREES, f"{name} of {where} {why}")
 
 
 def _name_interface(
-    draft: Draft, plan: Plan, there: Mapping[str, Object], interface: str
+    draft: Draft, plan: Plan, there: Mapping[str, str], interface: str
 ) -> Iterator[Decision]:
     who = f"container {plan.container_name}"
     ours = {name: prefix + interface for name, prefix, _ in _SOCKETS}
@@ -56,30 +59,32 @@ def _name_interface(
         gets = f"{who} gets {', '.join([each['name'] for each in added])}"
         yield STEP.added(gets + besides if plan.trainer(draft.pod).get("envFrom") else gets)
     given = {name: (ours[name], plan.profile.env.get(name, ours[name])) for name in kept}
-    if kept and all(there[name].get("value") in given[name] for name in kept):
+    if kept and all(there[name] in given[name] for name in kept):
         yield STEP.already_there(f"{who} has {', '.join(kept)}")
     elif kept:
         yield STEP.kept(Reason.USER_VALUE, f"{who} sets {', '.join(kept)} itself")
 
 
-def _ruling_out(holds: Mapping[str, Object], interface: str) -> Iterator[tuple[str, str]]:
-    """Yield the variables that keep NCCL or Gloo off the job's interface, and what to do."""
+def _faults(plan: Plan, holds: Mapping[str, str], interface: str) -> Iterator[tuple[str, str]]:
+    """Yield the variables that keep NCCL, Gloo or UCX off the fabric, and what to do."""
     for name, prefix, means in _SOCKETS if interface else ():
-        value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
-        if "$(" not in value and not means(value, interface):
+        if "$(" not in (value := holds.get(name, "")) and not means(value, interface):
             write = f"write {prefix}{interface} or remove it"
             yield name, f"rules out the rendezvous network's interface; {write}"
-
-
-def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the variables by which NCCL or UCX leaves alone the devices that the pod asks for."""
     fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
+    would = f"from {fabric}: it would use sockets; remove it"
     for name in RDMA_SWITCHES if fabric else ():
-        if name in holds and disables_rdma(name, holds[name].get("value") or ""):
-            yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"
-    transports = podspec.literal(holds.get(names.ENV_UCX_TLS, {})) or ""
-    if fabric and _rules_out_rdma(transports):
-        yield names.ENV_UCX_TLS, f"keeps UCX from {fabric}: it would use sockets; remove it"
+        if disables_rdma(name, holds.get(name, "")):
+            yield name, f"keeps NCCL {would}"
+    if fabric and _rules_out_rdma(holds.get(names.ENV_UCX_TLS, "")):
+        yield names.ENV_UCX_TLS, f"keeps UCX {would}"
+    # Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others.
+    # Source: NCCL issues 718, 890, 1573; src/transport/net_ib/connect.cc
+    # NCCL_PARAM(IbGidIndex, "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which advises the same.
+    if _INDEX.match(holds.get(names.ENV_NCCL_IB_GID_INDEX, "")):
+        differs = "the index of a pod's address differs from pod to pod"
+        advice = "and NCCL finds it itself since 2.21; remove it"
+        yield names.ENV_NCCL_IB_GID_INDEX, f"is fixed: {differs}, {advice}"
 
 
 def _rules_out_rdma(value: str) -> bool:
@@ -91,19 +96,6 @@ def _rules_out_rdma(value: str) -> bool:
     """
     transports = [name.lstrip("\\") for name in value.split(",")]
     return "tcp" in transports and not any(name.startswith(_OVER_RDMA) for name in transports)
-
-
-def _fixed(holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield ``NCCL_IB_GID_INDEX`` where it is a number other than the default -1.
-
-    Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source:
-    NCCL issues 718, 890, 1573; src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex,
-    "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which gives the same advice.
-    """
-    name = names.ENV_NCCL_IB_GID_INDEX
-    if name in holds and _INDEX.match(podspec.literal(holds[name]) or ""):
-        differs = "the index of a pod's address differs from pod to pod"
-        yield name, f"is fixed: {differs}, and NCCL finds it itself since 2.21; remove it"
 
 
 def nccl_may_use(value: str, interface: str) -> bool:
@@ -148,11 +140,3 @@ def disables_rdma(name: str, value: str) -> bool:
         return value.lower() == "socket"
     number = _NUMBER.match(value)
     return number is not None and number[1].strip("0xX") != ""
-
-
-def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str:
-    """Say where a variable has its value from; what the command sets outweighs all others."""
-    if name in in_text:
-        return f"the command of container {plan.container_name}"
-    is_of_profile = plan.profile.env.get(name) == value
-    return f"profile {plan.profile.name}" if is_of_profile else f"container {plan.container_name}"

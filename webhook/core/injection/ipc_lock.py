@@ -17,27 +17,30 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Add IPC_LOCK to the training container's capabilities, whatever the profile gives it."""
     profile, who = plan.profile, f"container {plan.container_name}"
     context = plan.trainer(draft.pod).get("securityContext") or {}
+    above = draft.get("spec", "securityContext") or {}
+    added, dropped = _listed(context, "add"), _listed(context, "drop")
     if not profile.ipc_lock:
         yield STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")
         return
     if context.get("privileged"):
         message = f"{who} is privileged, which includes {CAPABILITY}"
         yield STEP.kept(Reason.PRIVILEGED, message)
-    elif CAPABILITY in _listed(context, "drop"):
+    elif CAPABILITY in dropped:
         message = (
             f"{who} drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop "
             "to use RDMA"
         )
         yield STEP.warned(plan, Reason.USER_VALUE, message)
         return
-    elif may_lock(context):
+    elif CAPABILITY in added or ("ALL" in added and "ALL" not in dropped):
         yield STEP.already_there(f"{who} has {CAPABILITY} already")
     else:
         draft.append(plan.in_trainer("securityContext", "capabilities", "add"), CAPABILITY)
         yield STEP.added(f"{who} may lock memory")
     # KEP-2763: an added capability reaches the bounding set of a non-root process, and no other.
     limit = "raise the nodes' memlock limit"
-    if is_not_root(context, draft.get("spec", "securityContext") or {}):
+    user = podspec.of_context(context, above, "runAsUser")
+    if user or (user is None and podspec.of_context(context, above, "runAsNonRoot")):
         message = f"{who} runs as non-root, where {CAPABILITY} is inert; run as root or {limit}"
         yield STEP.warned(plan, Reason.NOT_ROOT, message)
     if draft.get("spec", "hostUsers") is False:
@@ -52,19 +55,3 @@ def _listed(context: Object, key: str) -> tuple[str, ...]:
     whatever is there.
     """
     return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
-
-
-def may_lock(context: Object) -> bool:
-    """Tell whether a container's securityContext gives it IPC_LOCK."""
-    added, dropped = _listed(context, "add"), _listed(context, "drop")
-    has_all = "ALL" in added and "ALL" not in dropped
-    is_added = CAPABILITY not in dropped and (CAPABILITY in added or has_all)
-    return bool(context.get("privileged")) or is_added
-
-
-def is_not_root(context: Object, pod_context: Object) -> bool:
-    """Tell whether a container runs as another user than root, by its own context or its pod's."""
-    user = podspec.of_context(context, pod_context, "runAsUser")
-    if user is None:
-        return bool(podspec.of_context(context, pod_context, "runAsNonRoot"))
-    return bool(user != 0)

@@ -31,7 +31,6 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     why = _why_not(plan, training) if is_asked else None
     lines = _lines(plan, training) if is_asked and why is None else []
     if not lines:
-        remove(draft, plan)
         return [why] if why is not None else []
     before = draft.edits
     name = names.NCCL_CONF_VOLUME
@@ -60,22 +59,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return [STEP.added(f"{told}, before the image's own lines")]
 
 
-def remove(draft: Draft, plan: Plan | None = None) -> None:
-    """Remove what an earlier injection left of this step.
-
-    Given the *plan*, a wait container that waits for addresses too loses only this step's part.
-    """
+def remove(draft: Draft) -> None:
+    """Remove what an earlier injection left of this step, beside the wait container."""
     there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
     if there is None or not _may_be_ours(there):
         return
-    waits = tuple(wait.needs(draft.pod))
     for kind in ("containers", "initContainers"):
         for index in range(len(draft.pod["spec"].get(kind) or ())):
             draft.drop(("spec", kind, index, "volumeMounts"), _is_our_mount)
-    if waits and plan is not None:
-        wait.ensure(draft, plan, waits, "")
-    else:
-        wait.remove(draft)
     wait.remove_volume(draft, names.NCCL_CONF_VOLUME)
 
 

@@ -9,6 +9,8 @@ from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
+from webhook.core.printable import printable
+from webhook.core.wording import listed
 
 STEP: Final = Row("networks")
 _MOST_LISTED: Final = 20
@@ -32,13 +34,5 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
 
 
 def _listed(attachments: list[Attachment]) -> str:
-    listed = [
-        f"{attachment.key} ({_shown(attachment.interface)})"
-        for attachment in attachments[:_MOST_LISTED]
-    ]
-    more = len(attachments) - len(listed)
-    return ", ".join([*listed, f"{more} more"] if more else listed)
-
-
-def _shown(interface: str) -> str:
-    return interface[:40] if interface.isprintable() else repr(interface[:40])
+    shown = [printable(f"{each.key} ({each.interface})") for each in attachments]
+    return listed(shown, _MOST_LISTED)

@@ -16,11 +16,15 @@ from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import normalized_mount_path
 from webhook.core.profiles.template import ONE_OF_SEVERAL, Keyed, identity
-from webhook.core.quantity import stored_quantity
 
 STEP: Final = Row("profile")
 _CONTEXT: Final = "securityContext"
 _SOCKETS: Final = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
+_REFUSED: Final = (
+    {"runAsUser": 0, "runAsNonRoot": True},
+    {"privileged": True, "allowPrivilegeEscalation": False},
+)
+"""What a securityContext may not say together."""
 _FILLED_IN: Final = {"apiVersion": "v1", "defaultMode": 0o644}
 """What the API server writes into absent fields, beside empty values."""
 
@@ -39,10 +43,14 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if left := {*interfaces, *_published(own)}:
         env = {name: each for name, each in container.get("env", {}).items() if name not in left}
         container = {**container, "env": Keyed(env)}
-    if own_context := container.get(_CONTEXT):
-        container = merge.bear(container, _contrary(own_context, own, draft.pod))
-    if pod_context := spec.get(_CONTEXT):
-        spec = merge.bear(spec, _contrary_to_containers(pod_context, draft.pod))
+    context, above = _context(own), _context(draft.pod["spec"])
+    if wanted := container.get(_CONTEXT):
+        container = merge.bear(container, context, {*above, *_refused(wanted, above, context)})
+    if wanted := spec.get(_CONTEXT):
+        refused = {"sysctls"} if plan.host_network or draft.get("spec", "hostIPC") else set()
+        for each in podspec.every_container(draft.pod):
+            refused |= _refused(wanted, above, _context(each))
+        spec = merge.bear(spec, above, refused)
     merge.into(own, container, plan.in_trainer())
     merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
     if has_volumes:
@@ -70,13 +78,12 @@ class Merge:
     added: list[tuple[str, str]] = field(default_factory=list)
     own: list[tuple[str, str]] = field(default_factory=list)
 
-    def bear(self, wanted: Object, refused: set[str]) -> Object:
-        """Return *wanted* without what of its securityContext is *refused* beside the job's."""
-        context = wanted[_CONTEXT]
-        if refused.isdisjoint(context):
-            return wanted
-        self.own += [(_CONTEXT, key) for key in context if key in refused]
-        left = {key: value for key, value in context.items() if key not in refused}
+    def bear(self, wanted: Object, have: Object, refused: set[str]) -> Object:
+        """Return *wanted* without what of its securityContext is *refused* beside *have*."""
+        left = {
+            key: value for key, value in wanted[_CONTEXT].items() if key not in refused - {*have}
+        }
+        self.own += [(_CONTEXT, key) for key in wanted[_CONTEXT] if key not in left]
         return {**wanted, _CONTEXT: left}
 
     def into(self, have: Object, want: Mapping[str, Any], path: Path) -> None:
@@ -179,7 +186,7 @@ def _new_sidecars(merge: Merge, plan: Plan) -> Iterator[Object]:
         if name in there:
             if any(there[name].get(key) != sidecar.get(key) for key in ("image", "restartPolicy")):
                 merge.own.append(("initContainers", name))
-        elif brought := find_brought(pod, plan, sidecar):
+        elif brought := _brought(pod, plan, sidecar):
             merge.own.append(("initContainers", f"{name} (as {brought})"))
         else:
             merge.added.append(("initContainers", name))
@@ -190,19 +197,11 @@ def says(have: Any, want: Any) -> bool:
     """Tell whether *have* says all that *want* says, whatever the API server has filled in."""
     if isinstance(want, dict):
         return isinstance(have, dict) and all(
-            _agrees(key, have.get(key, _FILLED_IN.get(key)), value) for key, value in want.items()
+            says(have.get(key, _FILLED_IN.get(key)), value) for key, value in want.items()
         )
     if isinstance(want, list):
         return isinstance(have, list) and len(have) == len(want) and all(map(says, have, want))
     return bool(have == want or not (have or want))
-
-
-def _agrees(key: str, have: Any, want: Any) -> bool:
-    if key in ("path", "mountPath") and isinstance(have, str) and isinstance(want, str):
-        return normalized_mount_path(have) == normalized_mount_path(want)
-    if key == "sizeLimit":
-        return stored_quantity(have) == stored_quantity(want)
-    return says(have, want)
 
 
 def copied(value: Any) -> Any:
@@ -234,88 +233,39 @@ def _published(own: Object) -> list[str]:
     return [each["name"] for each in every if not podspec.takes_rank_zero(each)]
 
 
-def _contrary(want: Object, own: Object, pod: Object) -> set[str]:
-    """Name what a container's context may not get: the pod's own context says other.
-
-    Also what the API server or the kubelet refuses beside what the job says.
-    """
-    have = own.get(_CONTEXT) or {}
-    above = (pod.get("spec") or {}).get(_CONTEXT) or {}
-    found = _contrary_users(want, have, above)
-    found |= {
-        key
-        for key, value in want.items()
-        if have.get(key) is None and above.get(key) is not None and not says(above[key], value)
-    }
-    capabilities = (have.get("capabilities") or {}).get("add") or ()
-    is_powerful = have.get("privileged") or "CAP_SYS_ADMIN" in capabilities
-    if is_powerful and want.get("allowPrivilegeEscalation") is False:
-        found.add("allowPrivilegeEscalation")
-    if have.get("allowPrivilegeEscalation") is False and want.get("privileged"):
-        found.add("privileged")
-    return found
+def _context(holder: Object) -> Object:
+    """Return what a securityContext of the job says."""
+    context = holder.get(_CONTEXT) or {}
+    return {key: value for key, value in context.items() if value is not None}
 
 
-def _contrary_users(want: Object, own: Object, above: Object) -> set[str]:
-    """Name what of *want* the kubelet refuses beside the job's own: root that is not to be root."""
-    user = podspec.of_context(own, above, "runAsUser")
-    non_root = podspec.of_context(own, above, "runAsNonRoot")
-    if user == 0 and want.get("runAsNonRoot"):
-        return {"runAsNonRoot"}
-    return {"runAsUser"} if non_root and user is None and want.get("runAsUser") == 0 else set()
+def _refused(context: Object, *of_the_job: Object) -> set[str]:
+    """Name what of the profile's context is refused beside those of the job."""
+    merged = dict(context)
+    for each in of_the_job:
+        merged |= each
+    return {key for pair in _REFUSED if pair.items() <= merged.items() for key in pair}
 
 
-def _contrary_to_containers(want: Object, pod: Object) -> set[str]:
-    """Name what the pod's context may not get: a container of the job, or its host, forbids it."""
-    spec = pod["spec"]
-    above = spec.get(_CONTEXT) or {}
-    found: set[str] = set()
-    for container in podspec.every_container(pod):
-        found |= _contrary_users(want, container.get(_CONTEXT) or {}, above)
-    shared = (
-        *(("net.",) if spec.get("hostNetwork") else ()),
-        *(("kernel.", "fs.") if spec.get("hostIPC") else ()),
-    )
-    if any(str(each.get("name")).startswith(shared) for each in want.get("sysctls") or ()):
-        found.add("sysctls")
-    return {key for key in found if above.get(key) is None}
-
-
-def find_brought(pod: Object, plan: Plan, sidecar: Object) -> str:
+def _brought(pod: Object, plan: Plan, sidecar: Object) -> str:
     """Return the name of the pod's own container that runs the sidecar's image; empty where none.
 
     Two daemons of one image would compete for the same cards and ports. Containers of the profile's
     own sidecars are not meant, nor the training container, nor an init container that ends before
     the training begins.
     """
-    training = plan.trainer(pod)
+    training, image = plan.trainer(pod), _image_name(sidecar)
     for container in podspec.running_containers(pod):
         is_other = container is not training and container.get("name") not in plan.profile.sidecars
-        if is_other and _runs_image_of(container, sidecar):
+        if is_other and _image_name(container) == image:
             return str(container.get("name"))
     return ""
 
 
-def _runs_image_of(container: Object, sidecar: Object) -> bool:
-    """Tell whether the container's image is the sidecar's in any version, maybe from a mirror.
-
-    A mirror has another registry, and folders before the repository: the last two parts of its path
-    tell the image. The last part may be another one's, ``daemon``, unless the container mounts
-    something where the sidecar does, too.
-    """
-    theirs, ours = _repository(container.get("image") or ""), _repository(sidecar["image"])
-    places = [
-        {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(each)}
-        for each in (container, sidecar)
-    ]
-    is_alike = theirs == ours or not places[0].isdisjoint(places[1])
-    return theirs[-1] == ours[-1] and is_alike
-
-
-def _repository(image: str) -> list[str]:
-    """Return the last two parts of an image's path without its version, ``["team", "one"]``."""
-    *folders, last = image.partition("@")[0].split("/")
-    return [*folders[-1:], last.partition(":")[0]]
+def _image_name(container: Object) -> str:
+    """Return the last part of an image's path: of any version, and maybe from a mirror."""
+    path: str = (container.get("image") or "").partition("@")[0]
+    return path.rpartition("/")[2].partition(":")[0]
 
 
 def _name(path: Path) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.wording import listed
 from webhook.core.workloads.addresses import Variables
-from webhook.core.workloads.endpoint import is_local, split_endpoint
+from webhook.core.workloads.endpoint import is_local
 from webhook.core.workloads.launchers import (
     Use,
     given_variables,
@@ -153,7 +153,7 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
         name = entry["name"]
         if "valueFrom" in entry and podspec.is_published(entry):
             moved = moved or podspec.takes_rank_zero(entry)
-        elif variables and name in asked and _names_rank_zero(variables, entry, rendezvous):
+        elif variables and name in asked and _is_rank_zero(variables.text(entry), rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):
                 kept.append(why)
@@ -182,15 +182,9 @@ def _add_master(draft: Draft, plan: Plan, kept: list[str], *, moved: bool) -> bo
     return False
 
 
-def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous) -> bool:
-    endpoint = split_endpoint(variables.text(entry) or "")
-    return (
-        endpoint is not None
-        and endpoint.host in rendezvous.hosts
-        and "$" not in endpoint.host
-        and not endpoint.scheme
-        and not endpoint.rest
-    )
+def _is_rank_zero(text: str | None, rendezvous: Rendezvous) -> bool:
+    """Tell the name of rank 0 alone, without scheme, port or reference."""
+    return text is not None and text.strip() in rendezvous.hosts and "$" not in text
 
 
 def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous) -> str | None:

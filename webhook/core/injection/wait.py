@@ -48,18 +48,15 @@ _NEEDS_AT: Final = 4
 
 
 def _read(name: str) -> str:
+    """Return a shell script of this folder, without its comments."""
     text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
     lines = text.splitlines(keepends=True)
     return "".join([line for line in lines if not line.lstrip().startswith("#")])
 
 
-_SCRIPTS: Final = {name: _read(name) for name in ("wait.sh", "nccl_conf.sh")}
+SCRIPT: Final = _read("wait.sh")
+NCCL_CONF_SCRIPT: Final = _read("nccl_conf.sh")
 """Read at import: when the first pod comes, no file descriptor may be left."""
-
-
-def script(name: str = "wait.sh") -> str:
-    """Return a shell script of this folder, without its comments."""
-    return _SCRIPTS[name]
 
 
 def field_entry(variable: str, file: str) -> Object:
@@ -81,7 +78,8 @@ def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | No
 
     Raises Denied where the user's own container or volume has the name of the wait container's.
     """
-    index = _find(draft.pod)
+    path, there = ("spec", "initContainers"), podspec.init_containers(draft.pod)
+    index = next((at for at, each in enumerate(there) if _needs_at(each)), None)
     everyone = podspec.every_container(draft.pod)
     named = [one for one in everyone if one.get("name") == names.WAIT_CONTAINER]
     if len(named) > (index is not None):
@@ -95,26 +93,19 @@ def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | No
         _ensure_volume(draft, plan, needs)
     wanted = _container(plan.trainer(draft.pod), plan, needs, nccl_conf)
     if index is None:
-        draft.insert(("spec", "initContainers"), _place(draft.pod, plan), wanted)
+        place = len(there)  # behind all but the profile's own, which stay last
+        while place and there[place - 1].get("name") in plan.profile.sidecars:
+            place -= 1
+        draft.insert(path, place, wanted)
         return
-    path = ("spec", "initContainers", index)
     if plan.profile.rendezvous.wait_image == INSTALLED and not plan.own_image:
         wanted["image"] = existing.get("image")  # only the webhook knows it, which was here before
     for key in ("image", "command", "env"):
-        draft.set_key(path, key, wanted[key])
-    there = [mount.get("mountPath") for mount in podspec.mounts(existing)]
-    missing = [mount for mount in wanted["volumeMounts"] if mount["mountPath"] not in there]
+        draft.set_key((*path, index), key, wanted[key])
+    mounted = [mount.get("mountPath") for mount in podspec.mounts(existing)]
+    missing = [mount for mount in wanted["volumeMounts"] if mount["mountPath"] not in mounted]
     if missing:
-        draft.extend((*path, "volumeMounts"), missing)
-
-
-def _place(pod: Object, plan: Plan) -> int:
-    """Return the place behind all init containers but the profile's last ones, which stay."""
-    there = podspec.init_containers(pod)
-    place = len(there)
-    while place and there[place - 1].get("name") in plan.profile.sidecars:
-        place -= 1
-    return place
+        draft.extend((*path, index, "volumeMounts"), missing)
 
 
 def remove(draft: Draft) -> None:
@@ -134,18 +125,11 @@ def needs(pod: Object) -> list[str]:
 
     Empty where there is none.
     """
-    if (index := _find(pod)) is None:
-        return []
-    container = podspec.init_containers(pod)[index]
-    command: list[str] = container["command"]
-    return command[_needs_at(container) :]
-
-
-def _find(pod: Object) -> int | None:
-    for index, container in enumerate(podspec.init_containers(pod)):
-        if _needs_at(container):
-            return index
-    return None
+    for container in podspec.init_containers(pod):
+        if at := _needs_at(container):
+            command: list[str] = container["command"]
+            return command[at:]
+    return []
 
 
 def _needs_at(container: Object) -> int:
@@ -237,8 +221,8 @@ def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: 
 
 def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
     """Return script and needs; *told_in*: the annotation at which a person is to look."""
-    text = script("nccl_conf.sh") if nccl_conf else ""
-    waiting = script() if needs else ""
+    text = NCCL_CONF_SCRIPT if nccl_conf else ""
+    waiting = SCRIPT if needs else ""
     if " " in told_in:  # a place that is no annotation
         waiting = waiting.replace(f"that pod's {_TOLD_IN} annotation", told_in)
     text += waiting.replace(_TOLD_IN, told_in)

@@ -7,9 +7,8 @@ from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.workloads.endpoint import (
     LONGEST,
-    OWN_ADDRESS,
+    host_of,
     is_rendezvous_variable,
-    split_endpoint,
 )
 from webhook.core.workloads.launchers import given_variables
 
@@ -88,7 +87,7 @@ def _field(pod: Object, path: str) -> str | None:
         return holder.get(match[2])
     if path in ("metadata.name", "metadata.namespace"):
         return (pod.get("metadata") or {}).get(path.partition(".")[2])
-    return OWN_ADDRESS if path == "status.podIP" else None
+    return "localhost" if path == "status.podIP" else None  # not known yet, and means the pod too
 
 
 def find_addresses(pod: Object) -> list[RendezvousAddress]:
@@ -103,15 +102,12 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
         variables = Variables(pod, container)
         last = {entry["name"]: entry for entry in podspec.env(container)}
         for entry in podspec.env(container):
-            name = entry["name"]
-            if last[name] is not entry:
-                continue
-            host = ""
-            if name == names.ENV_MASTER_NAME:
-                host = podspec.literal(entry) or ""
-            elif name in given or is_rendezvous_variable(name):
-                endpoint = split_endpoint(variables.text(entry) or "")
-                host = endpoint.host if endpoint is not None else ""
+            name, host = entry["name"], ""
+            if last[name] is entry:
+                if name == names.ENV_MASTER_NAME:
+                    host = podspec.literal(entry) or ""
+                elif name in given or is_rendezvous_variable(name):
+                    host = host_of(variables.text(entry))
             if host:
                 found.append(RendezvousAddress(name, host))
     return sorted(found, key=lambda address: _ORDER.get(address.source, len(_ORDER)))

@@ -8,7 +8,7 @@ from webhook.core.accelerators import find_pod_accelerator, may_have_accelerator
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, Variables, find_addresses
-from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
+from webhook.core.workloads.endpoint import first_label, host_of, is_local
 from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
 from webhook.core.workloads.nodes import (
     Nodes,
@@ -70,7 +70,7 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
         return _member(job, own, own_hosts, is_master=True, is_certain=job.is_rank_zero)
     if is_local(host):
         reason = Reason.USER_VALUE if job.nodes is Nodes.SEVERAL else Reason.SINGLE_NODE
-        message = f"{source} is {host}: the pod is a process group of its own"
+        message = f"{source} is the pod's own address: the pod is a process group of its own"
         return _meets_nobody(job, reason, message)
     if label in own_names or _names_member(job, host):
         return _member(job, label, addresses, is_master=label in own_names)
@@ -122,8 +122,8 @@ def _names_member(job: Job, host: str) -> bool:
 def _takes_rank_zero(pod: Object, container: Object, job: Job) -> bool:
     """Tell whether a variable of any name holds the pod that leads, as a JobSet's coordinator."""
     variables = Variables(pod, container)
-    held = (split_endpoint(variables.text(entry) or "") for entry in podspec.env(container))
-    return any(one is not None and first_label(one.host) == job.rank_zero for one in held)
+    held = (host_of(variables.text(entry)) for entry in podspec.env(container))
+    return job.rank_zero in map(first_label, held)
 
 
 def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> str:

@@ -11,7 +11,7 @@ from enum import Enum
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads import words
-from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
+from webhook.core.workloads.endpoint import first_label, host_of, is_local
 from webhook.core.workloads.launchers import (
     assigned_variables,
     names_several_nodes,
@@ -86,9 +86,7 @@ def find_mark(container: Object) -> str:
 def names_several(container: Object) -> bool:
     """Tell whether a variable says several nodes: ``MASTER_ADDR=localhost`` does not."""
     for _, value in _marks(container):
-        endpoint = split_endpoint(value)
-        is_own = endpoint is not None and is_local(endpoint.host)
-        if not is_own and value not in ("0", "1", "1:1"):
+        if not is_local(host_of(value)) and value not in ("0", "1", "1:1"):
             return True
     return False
 
@@ -110,10 +108,8 @@ def shows_member(container: Object, belongs: Callable[[str], bool]) -> bool:
     pod its own name.
     """
     for entry in podspec.env(container):
-        endpoint = split_endpoint(entry.get("value") or "")
-        if endpoint is None or not (endpoint.rest or "." in endpoint.host):
-            continue
-        if belongs(first_label(endpoint.host)):
+        host = host_of(value := entry.get("value"))
+        if host and (host != value or "." in host) and belongs(first_label(host)):
             return True
     argv = podspec.argv(container)
     return is_short(argv) and any(
