@@ -42,19 +42,20 @@ class Draft:
 
     def set_key(self, path: Path, key: str, value: Any) -> bool:
         """Set *key* of the map at *path*, which is made; False where it already holds *value*."""
-        node, fresh = self._own(path, dict)
-        present = key in node
-        if present and node[key] == value:
-            return False
-        self.edits += 1
-        node[key] = value
-        self._record("replace" if present else "add", (*path, key), value, fresh=fresh)
-        return True
+        return self.set_keys(path, {key: value})
 
-    def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
-        """Set several keys of the map at *path*, making the map where it is missing."""
+    def set_keys(self, path: Path, values: Mapping[str, Any]) -> bool:
+        """Set several keys of the map at *path*; False where it already holds all of them."""
+        node, fresh = self._own(path, dict)
+        before = self.edits
         for key, value in values.items():
-            self.set_key(path, key, value)
+            present = key in node
+            if present and node[key] == value:
+                continue
+            self.edits += 1
+            node[key] = value
+            self._record("replace" if present else "add", (*path, key), value, fresh)
+        return self.edits > before
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -78,8 +79,9 @@ class Draft:
         self.edits += len(added)
         node, fresh = self._own(path, list)
         node += added
+        end = (*path, "-")
         for value in added:
-            self._record("add", (*path, "-"), value, fresh=fresh)
+            self._record("add", end, value, fresh)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, which is made where missing."""
@@ -89,7 +91,7 @@ class Draft:
             return
         self.edits += 1
         node.insert(index, value)
-        self._record("add", (*path, index), value, fresh=fresh)
+        self._record("add", (*path, index), value, fresh)
 
     def replace(self, path: Path, index: int, value: Any) -> bool:
         """Replace item *index* of the list at *path*; False where it already equals *value*."""
@@ -99,7 +101,7 @@ class Draft:
         self.edits += 1
         node, fresh = self._own(path, list)
         node[index] = value
-        self._record("replace", (*path, index), value, fresh=fresh)
+        self._record("replace", (*path, index), value, fresh)
         return True
 
     def remove(self, path: Path, index: int) -> None:
@@ -117,7 +119,7 @@ class Draft:
             self.remove(path, index)
         return [item for _, item in gone]
 
-    def _record(self, op: str, path: Path, value: Any, *, fresh: bool) -> None:
+    def _record(self, op: str, path: Path, value: Any, fresh: bool) -> None:
         """Keep an edit as an operation, unless it stands inside one; *value* is the draft's own."""
         if not fresh:
             self.operations.append({"op": op, "path": pointer(path), "value": value})
@@ -131,23 +133,23 @@ class Draft:
         pod is answered with it.
         """
         node: Any = self.pod
-        fresh = False
+        fresh, copied = False, self._copied
         for depth, key in enumerate(path, 1):
             child = node.get(key) if isinstance(node, dict) else node[key]
-            if child is None:  # null, which the API takes for missing, is replaced
-                child = kind() if depth == len(path) else {}
-                op = "add" if isinstance(node, dict) else "replace"
-                self._record(op, path[:depth], child, fresh=fresh)
-                node[key] = child
-                fresh = True
-            elif not fresh:
-                # Known by identity, since an insert gives the items of a list other paths; held,
-                # so that no other object gets the id.
-                if id(child) in self._fresh:
+            # Known by identity, since an insert gives the items of a list other paths; held, so
+            # that no other object gets the id.
+            if id(child) not in copied:
+                if child is None:  # null, which the API takes for missing, is replaced
+                    child = kind() if depth == len(path) else {}
+                    op = "add" if isinstance(node, dict) else "replace"
+                    self._record(op, path[:depth], child, fresh)
+                    node[key] = child
                     fresh = True
-                elif id(child) not in self._copied:
-                    child = child.copy()
-                    node[key] = self._copied[id(child)] = child
+                elif not fresh:
+                    fresh = id(child) in self._fresh
+                    if not fresh:
+                        node[key] = child = child.copy()
+                        copied[id(child)] = child
             node = child
         return node, fresh
 

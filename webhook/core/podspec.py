@@ -112,6 +112,11 @@ def has_env(container: Object, name: str) -> bool:
     return False
 
 
+def references(container: Object) -> list[Object]:
+    """Return the environment entries that take their value from something else."""
+    return [entry for entry in env(container) if entry.get("valueFrom")]
+
+
 def is_published(entry: Object) -> bool:
     """Tell whether fabric-injector publishes the value of an environment entry."""
     return field_path(entry).startswith(_PUBLISHED)

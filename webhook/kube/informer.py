@@ -114,15 +114,16 @@ class Informer(Generic[T]):
             problem = self._try()
             if self._stopped.is_set():
                 return
-            if problem and not _goes_on(problem):
-                self._version = ""
+            if problem and problem.status not in (0, 429) and problem.status < 500:
+                self._version = ""  # the next watch may not go on from where this one was
             is_absent = problem is not None and self._is_absent(problem)
             is_healthy = self._monotonic() - began >= HEALTHY_SECONDS
             failures = 0 if is_healthy or is_absent else failures + 1
             self._report(str(problem or ""))
             if problem or not is_healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
-                least = NOT_INSTALLED_SECONDS if is_absent else _least_pause(problem)
+                asked = min(problem.retry_after_seconds, MOST_RETRY_AFTER_SECONDS) if problem else 0
+                least = NOT_INSTALLED_SECONDS if is_absent else asked
                 self._pause(least + self._uniform(0.0, most))
 
     def _try(self) -> RequestFailed | None:
@@ -256,15 +257,6 @@ class Informer(Generic[T]):
             call()
         except Exception:  # as in `_try`
             _log.exception("%s %s: change not handled", self.resource.name, what)
-
-
-def _goes_on(problem: RequestFailed) -> bool:
-    """Tell whether the next watch may go on from the version that this one had."""
-    return problem.status in (0, 429) or problem.status >= 500
-
-
-def _least_pause(problem: RequestFailed | None) -> float:
-    return min(problem.retry_after_seconds, MOST_RETRY_AFTER_SECONDS) if problem else 0.0
 
 
 def _ended_with(status: Object) -> RequestFailed:

@@ -39,8 +39,7 @@ class Cluster(View):
     """Know a real cluster; ``cached`` raises NotCached where this one would ask.
 
     Before `start` and for what no watch has brought, each question costs one look-up. While the API
-    server is gone, the last known state is served. *on_restart* gets the resource and the reason
-    whenever a watch begins again.
+    server is gone, the last known state is served.
     """
 
     def __init__(

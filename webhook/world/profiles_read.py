@@ -100,7 +100,8 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     Any fault of a file keeps all of it from being used.
     """
     kept = list(objects)
-    items = [each for kind in (SETTINGS_KIND, PROFILE_KIND) for each in kept if _is(each, kind)]
+    kinds = (SETTINGS_KIND, PROFILE_KIND)
+    items = [each for kind in kinds for each in kept if each.get("kind") == kind]
     if not items:
         return None
     try:
@@ -116,7 +117,3 @@ def faults_in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...
         ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
         for each in error.problems
     )
-
-
-def _is(obj: Object, kind: str) -> bool:
-    return obj.get("kind") == kind

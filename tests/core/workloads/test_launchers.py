@@ -15,7 +15,6 @@ from webhook.core.workloads.launchers import (
     Use,
     given_variables,
     is_in_sight,
-    literal_assignments,
     meets_by,
     run_on_one_node,
     script_of,
@@ -111,7 +110,7 @@ def test_an_images_entrypoint_is_not_in_sight(container: Object) -> None:
 
 @each("sets_for_sure")
 def test_reads_what_a_text_sets_for_sure_as_shells_do(text: str, said: dict[str, str]) -> None:
-    assert literal_assignments(running(text)) == said
+    assert script_of(running(text)).literals == said
     for shell in (("dash",), ("bash",), ("busybox", "sh")):
         done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=False)
         told = set(done.stdout.split("\n"))

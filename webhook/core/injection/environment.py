@@ -9,7 +9,7 @@ from webhook.core.draft import Draft
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Reason
 from webhook.core.plan import Plan
-from webhook.core.workloads.launchers import literal_assignments
+from webhook.core.workloads.launchers import script_of
 
 STEP: Final = Row("environment")
 RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
@@ -29,7 +29,7 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """
     container = plan.trainer(draft.pod)
     there = {entry["name"]: entry.get("value") or "" for entry in podspec.env(container)}
-    in_text = literal_assignments(container)
+    in_text = script_of(container).literals
     holds = there | {name: in_text[name] for name in _READ_OF_TEXT if name in in_text}
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:

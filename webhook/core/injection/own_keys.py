@@ -107,8 +107,10 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:
+    if not status:
+        return frozenset()
     try:
-        injected = json.loads(status or "{}")["injected"]
+        injected = json.loads(status)["injected"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
     named = injected if isinstance(injected, list) else ()

@@ -49,7 +49,8 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
             and podspec.names_devices(entry)
         ),
     )
-    yield from _give(draft, plan, wanted)
+    if wanted:
+        yield from _give(draft, plan, wanted)
 
 
 def _give(draft: Draft, plan: Plan, wanted: Mapping[str, str]) -> Iterator[Decision]:
@@ -73,6 +74,6 @@ def _give(draft: Draft, plan: Plan, wanted: Mapping[str, str]) -> Iterator[Decis
 
 def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
     """Return what the training container's variables wait for, of the pod's own, in order."""
-    taken = set(map(podspec.field_path, podspec.env(plan.trainer(draft.pod))))
+    taken = set(map(podspec.field_path, podspec.references(plan.trainer(draft.pod))))
     files = {"local-addr:own": wait.field_path("local-addr"), **wait.DEVICE_FILES}
     return tuple([need for need, path in files.items() if path in taken])

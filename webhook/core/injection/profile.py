@@ -15,7 +15,7 @@ from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import normalized_mount_path
-from webhook.core.profiles.template import ONE_OF_SEVERAL, Keyed, identity
+from webhook.core.profiles.template import ONE_OF_SEVERAL, Keyed, keyed
 
 STEP: Final = Row("profile")
 _CONTEXT: Final = "securityContext"
@@ -102,7 +102,7 @@ class Merge:
                 self.own.append(_name((*path, key)))
 
     def _list(self, have: Any, want: Keyed, path: Path, key: str) -> None:
-        there = {identity(key, each): each for each in have or ()}
+        there = keyed(key, have)
         missing = []
         for which, wanted in want.items():
             shown = "" if isinstance(which, tuple) else str(which)
@@ -229,7 +229,7 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
 
 def _published(own: Object) -> list[str]:
     """Return the variables to which other steps have given something of the pod's own."""
-    every = filter(podspec.is_published, podspec.env(own))
+    every = filter(podspec.is_published, podspec.references(own))
     return [each["name"] for each in every if not podspec.takes_rank_zero(each)]
 
 

@@ -93,7 +93,7 @@ def _whose_address(pod: Object, needs: tuple[str, ...], place: str) -> str:
     verb, holds = "publishes its address", podspec.is_published
     if "master-addr" in needs:
         verb, holds = "waits for rank 0's address", podspec.takes_rank_zero
-    entries = [entry for each in podspec.containers(pod) for entry in podspec.env(each)]
+    entries = [entry for each in podspec.containers(pod) for entry in podspec.references(each)]
     held = [each for each in entries if holds(each) and not podspec.names_devices(each)]
     variables = dict.fromkeys(each["name"] for each in held)
     return f"{verb} on {place}: {listed(variables)}"

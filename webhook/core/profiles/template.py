@@ -104,19 +104,15 @@ class Templates(Struct):
     pod: PodTemplate | None = None
 
 
-def identity(field: str, item: Object) -> Any:
-    """Return what distinguishes an item of list *field* from the others there."""
-    if field == "volumeMounts":
-        return normalized_mount_path(item["mountPath"])
-    keys = _KEYS[field]
-    if field == "tolerations":
-        return tuple([item.get(key) or _TOLERATION[key] for key in keys])
-    return item.get(keys[0]) if len(keys) == 1 else tuple([item.get(key) for key in keys])
-
-
 def keyed(field: str, items: list[Object] | None) -> Keyed:
     """Return the items of list *field* by what distinguishes them."""
-    return Keyed({identity(field, item): item for item in items or ()})
+    given, keys = items or (), _KEYS[field]
+    if field == "volumeMounts":
+        return Keyed({normalized_mount_path(item["mountPath"]): item for item in given})
+    if len(keys) == 1:
+        return Keyed({item.get(keys[0]): item for item in given})
+    both = (tuple([item.get(key) or _TOLERATION.get(key) for key in keys]) for item in given)
+    return Keyed(zip(both, given, strict=True))
 
 
 def compiled(value: Object) -> Object:

@@ -104,6 +104,20 @@ class Script:
         return self.runs_shell_file or any(map(_runs_python_file, self.commands))
 
     @cached_property
+    def is_in_sight(self) -> bool:
+        """Tell whether the commands are known, and all of them start what is written in the pod."""
+        programs = (_program(each.words) for each in self.commands)
+        return bool(self.commands) and not self.runs_file and all(map(_IN_SIGHT.match, programs))
+
+    @cached_property
+    def literals(self) -> dict[str, str]:
+        """Return what is set for sure, before the text branches; the last of a name counts."""
+        every = (each.words for each in self.commands)
+        straight = takewhile(lambda words: _BRANCHES.isdisjoint(words[:1]), every)
+        found = (each for words in filter(_started, straight) for each in _assigned(words))
+        return {name: value for name, value in found if not _EXPANDED.search(value)}
+
+    @cached_property
     def runs_again(self) -> bool:
         """Tell whether a loop starts what trains, or a function beside one.
 
@@ -163,14 +177,6 @@ def assigned_variables(container: Object) -> list[tuple[str, str]]:
     return [each for command in commands for each in _assigned(command.words)]
 
 
-def literal_assignments(container: Object) -> dict[str, str]:
-    """Return what the text sets for sure, before it branches; the last of a name counts."""
-    every = (each.words for each in script_of(container).commands)
-    effective = filter(_started, takewhile(lambda words: _BRANCHES.isdisjoint(words[:1]), every))
-    found = (each for words in effective for each in _assigned(words))
-    return {name: value for name, value in found if not _EXPANDED.search(value)}
-
-
 def _assigned(words: Words) -> Iterator[tuple[str, str]]:
     for word in words:
         if match := _ASSIGNMENT.match(word):
@@ -223,13 +229,7 @@ def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
 
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers, no script."""
-    script = script_of(container)
-    return (
-        bool(container.get("command"))
-        and bool(script.commands)
-        and not script.runs_file
-        and all(_IN_SIGHT.match(_program(each.words)) for each in script.commands)
-    )
+    return bool(container.get("command")) and script_of(container).is_in_sight
 
 
 def _is_of_several(words: Words) -> bool:
@@ -333,9 +333,11 @@ class _Scripts:
         self._characters = 0
 
     def read(self, argv: Words) -> Script:
-        """Return what these words start."""
+        """Return what these words start: no commands where they are not understood, or too long."""
         script = self._known.get(argv)
         if script is None:
+            if not is_short(argv):
+                return _TOO_LONG
             script = Script(read_commands(argv))
             self._characters += characters_of(argv)
             if self._characters > _REMEMBERED:
@@ -349,17 +351,17 @@ _TOO_LONG: Final = Script(None)
 
 
 def script_of(container: Object) -> Script:
-    """Return what a container runs: no commands where it is not understood, or too long."""
-    argv = tuple(podspec.argv(container))
-    return _SCRIPTS.read(argv) if is_short(argv) else _TOO_LONG
+    """Return what a container runs."""
+    return _SCRIPTS.read(tuple(podspec.argv(container)))
 
 
 def _is_named_elsewhere(container: Object, name: str) -> bool:
     """Tell whether other texts than the command's name a variable, as ``$(NAME)`` or ``$NAME``."""
-    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    values = [entry.get("value") or "" for entry in podspec.env(container)]
+    values = "\0".join([entry.get("value") or "" for entry in podspec.env(container)])
+    if name in values and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", values):
+        return True
     hooks = [container.get(key) for key in _HOOKS]
-    return any(map(whole.search, values)) or any(name in str(each) for each in hooks if each)
+    return any(name in str(each) for each in hooks if each)
 
 
 def _options_at(words: Words) -> int:
