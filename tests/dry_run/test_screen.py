@@ -54,7 +54,8 @@ def screens() -> dict[str, str]:
 
 def warned() -> DryRun:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": []}}
-    each = PodResult("Pod/p", "ml", pod, pod, True, warnings=("a claim", "from elsewhere"))
+    warnings = ("a claim", "from elsewhere")
+    each = PodResult("Pod/p", "ml", pod, pod, True, warnings=warnings, workload="Pod/p")
     return DryRun((each, each), (Ignored("ConfigMap/x", "holds no pod template"),))
 
 

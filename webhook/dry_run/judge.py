@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from webhook.core import names, podspec
 from webhook.core.model import Decision, Namespace, Object, World
@@ -80,17 +81,22 @@ class PodResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DryRun:
     """Hold the answers about all pods of an input, in its order."""
 
     pods: tuple[PodResult, ...]
     ignored: tuple[Ignored, ...]
 
-    @property
-    def workloads(self) -> tuple[Summary, ...]:
+    @cached_property
+    def summaries(self) -> tuple[Summary, ...]:
         """Return what the pods of each workload are together."""
         return summarise(self.pods)
+
+    @property
+    def workloads(self) -> tuple[Summary, ...]:
+        """Return the workloads that a profile is for."""
+        return tuple(each for each in self.summaries if each.has_profile)
 
     @property
     def is_broken(self) -> bool:

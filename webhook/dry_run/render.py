@@ -8,7 +8,6 @@ from webhook.core.model import Object, Outcome, Reason
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.screen import denials, diff_lines, kinds, next_steps
-from webhook.dry_run.summary import group
 from webhook.dry_run.yaml_text import yaml_text
 
 
@@ -46,11 +45,9 @@ def render_page(run: DryRun) -> Object:
     No text has characters that are invisible or reorder others. *kinds* of a workload:
     ``{"heading": "bert-0, rank 0", "gets": {"network": "…", …}}``.
     """
-    members = group(run.pods)
     workloads = []
     for workload in run.workloads:
-        found = kinds(members[workload.namespace, workload.source])
-        shown = [{"heading": kind.heading, "gets": kind.gets} for kind in found]
+        shown = [{"heading": kind.heading, "gets": kind.gets} for kind in kinds(workload.pods)]
         workloads.append({**workload.as_json(), "kinds": shown})
     told = {
         "ignored": [

@@ -9,7 +9,7 @@ from webhook.core import names, podspec
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.printable import printable
 from webhook.dry_run.judge import DryRun, PodResult
-from webhook.dry_run.summary import Summary, group
+from webhook.dry_run.summary import ALONE, DENIED, Summary
 from webhook.dry_run.yaml_text import yaml_text
 
 _MAX_LINES = 20_000
@@ -49,19 +49,18 @@ def screen(
 
     *profiles*: all names, for the advice where a namespace has no label.
     """
-    workloads, found = group(run.pods), run.workloads
-    summaries = {(each.namespace, each.source): each for each in found}
-    for key, pods in workloads.items():
-        yield from _verdict(key[1] or pods[0].source, pods, summaries.get(key))
+    for workload in run.summaries:
+        yield from _verdict(workload)
     for part in run.ignored:
         yield _line(f"{part.source}: {part.message}", "red" if part.broken else "dim")
     of_pods = [text for pod in run.pods if not pod.observed for text in pod.warnings]
-    of_workloads = [text for each in found for text in each.warnings]
+    of_workloads = [text for workload in run.summaries for text in workload.warnings]
     for warning in dict.fromkeys([*of_pods, *of_workloads]):
         yield _line(f"warning: {warning}", "yellow")
-    for kind in [kind for pods in workloads.values() for kind in kinds(pods) if kind.gets]:
-        yield _line(kind.heading, "bold")
-        yield from (_line(f"  {title:<11}  {text}") for title, text in kind.gets.items())
+    for kind in (kind for workload in run.summaries for kind in kinds(workload.pods)):
+        if kind.gets:
+            yield _line(kind.heading, "bold")
+            yield from (_line(f"  {title:<11}  {text}") for title, text in kind.gets.items())
     if diff or verbose:
         for pod in run.pods:
             yield from _details(pod, diff=diff, verbose=verbose)
@@ -75,20 +74,20 @@ def _line(text: str, style: str = "") -> Line:
     return Line(printable(text, limit=None), style)
 
 
-def _verdict(source: str, pods: list[PodResult], summary: Summary | None) -> Iterator[Line]:
+def _verdict(workload: Summary) -> Iterator[Line]:
     """Yield the line of one workload; of a denied one, a line for each reason."""
-    profile = next((f" by profile {pod.profile}" for pod in pods if pod.profile), "")
-    what, style = f"injected{profile}", "yellow" if summary and summary.problem else "green"
-    faults = dict.fromkeys(fault for pod in pods for fault in denials(pod))
-    is_observed = any(pod.observed for pod in pods)
-    if faults:
-        what, style = "denied", "bold red"
-    elif not is_observed and not any(pod.is_injected for pod in pods):
+    source, pods = workload.source, workload.pods
+    if workload.roles.keys() == {ALONE}:
         yield _line(f"{source}: not injected: {why_not(pods)}", "bold")
         return
-    if is_observed:
+    profile = next((f" by profile {pod.profile}" for pod in pods if pod.profile), "")
+    what, style = f"injected{profile}", "yellow" if workload.problem else "green"
+    faults = dict.fromkeys(fault for pod in pods for fault in denials(pod))
+    if faults:
+        what, style = "denied", "bold red"
+    if any(pod.observed for pod in pods):
         what, style = f"observed only, would be {what}", "yellow"
-    more = f": {summary.text}" if summary and summary.roles.keys() != {"denied"} else ""
+    more = "" if workload.roles.keys() == {DENIED} else f": {workload.text}"
     yield _line(f"{source}: {what}{more}", style)
     yield from (_line(f"  {fault}", "red") for fault in faults)
 

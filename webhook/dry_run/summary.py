@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
@@ -20,13 +20,14 @@ from webhook.core.workloads.launchers import given_variables, meets_by
 if TYPE_CHECKING:
     from webhook.dry_run.judge import PodResult
 
-_INJECTED, _ALONE, _DENIED = "injected", "left alone", "denied"
+INJECTED, ALONE, DENIED = "injected", "left alone", "denied"
 _PLURALS = {"worker": "workers", "candidate for rank 0": "candidates for rank 0"}
 _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
 _IFNAME = names.ENV_NCCL_SOCKET_IFNAME
 _SETS_INTERFACE = re.compile(rf"(?<![\w${{]){_IFNAME}\b")
 """In a command: ``export NCCL_SOCKET_IFNAME=eth0``, not ``$NCCL_SOCKET_IFNAME``."""
+_TOLD = ("source", "namespace", "roles", "agents", "meets", "trains", "problem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Summary:
 
     source: str
     namespace: str
+    pods: Sequence[PodResult]
     roles: dict[str, int]
     agents: str
     meets: str
@@ -50,22 +52,25 @@ class Summary:
     warnings: tuple[str, ...]
 
     @property
+    def has_profile(self) -> bool:
+        """Tell whether a profile is for any of the pods, or one is denied for want of it."""
+        return any(pod.profile or not pod.allowed for pod in self.pods)
+
+    @property
     def text(self) -> str:
         """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of …``."""
         number = sum(self.roles.values())
         counted = [f"{n} {_PLURALS.get(of, of) if n > 1 else of}" for of, n in self.roles.items()]
         who = f"{number} pod{'s' if number > 1 else ''}: {', '.join(counted)}"
-        return "; ".join(filter(None, (who, self.problem or self._places())))
-
-    def _places(self) -> str:
-        if not self.agents:
-            return _on(meets=self.meets, trains=self.trains)
-        ranks = _on(meet=self.meets, train=self.trains)
-        return f"torchrun meets on {self.agents}{f', its ranks {ranks}' if ranks else ''}"
+        where = _on(meets=self.meets, trains=self.trains)
+        if self.agents:
+            ranks = _on(meet=self.meets, train=self.trains)
+            where = f"torchrun meets on {self.agents}{f', its ranks {ranks}' if ranks else ''}"
+        return "; ".join(filter(None, (who, self.problem or where)))
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
-        own = {**asdict(self), "warnings": list(self.warnings)}
+        own = {key: getattr(self, key) for key in _TOLD} | {"warnings": list(self.warnings)}
         return {**own, "pods": sum(self.roles.values()), "summary": self.text}
 
 
@@ -78,32 +83,20 @@ def _on(**places: str) -> str:
     return ", ".join(f"{' and '.join(each)} on {place}" for place, each in verbs.items())
 
 
-def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
-    """Return a summary of each workload that a profile is for, in the input's order."""
-    members = {id(pod): _Member(pod) for pod in pods}
-    published = {(pod.namespace, pod.job) for pod in pods if members[id(pod)].publishes}
-    present = {
-        (pod.namespace, podspec.own_name(pod.before)): members[id(pod)]
-        for pod in pods
-        if members[id(pod)].state != _DENIED
-    }
-    found = []
-    for (namespace, source), own in group(pods).items():
-        if source and any(pod.profile or not pod.allowed for pod in own):
-            those = [members[id(pod)] for pod in own]
-            cannot_meet = _cannot_meet(those, published, present)
-            found.append(_summary(namespace, source, those, cannot_meet))
-    return tuple(found)
-
-
-def group(pods: Sequence[PodResult]) -> dict[tuple[str, str], list[PodResult]]:
-    """Return the pods of each workload, by namespace and source as their summary has them."""
-    workloads: dict[tuple[str, str], list[PodResult]] = {}
+def summarise(pods: Iterable[PodResult]) -> tuple[Summary, ...]:
+    """Return a summary of each workload, in the input's order; saved pods of a job are one."""
+    workloads: dict[tuple[str, str], list[_Member]] = {}
     for pod in pods:
-        is_alone = pod.workload.startswith("Pod/") and pod.job
-        source = f"Pods of job {pod.job}" if is_alone else pod.workload
-        workloads.setdefault((pod.namespace, source), []).append(pod)
-    return workloads
+        is_plain = pod.workload.startswith("Pod/") and pod.job
+        source = f"Pods of job {pod.job}" if is_plain else pod.workload
+        workloads.setdefault((source, pod.namespace), []).append(_Member(pod))
+    everybody = [each for members in workloads.values() for each in members]
+    published = {each.job for each in everybody if each.publishes}
+    present = {each.key: each for each in everybody if each.state != DENIED}
+    return tuple(
+        _summary(*key, members, [*dict.fromkeys(_cannot_meet(members, published, present))])
+        for key, members in workloads.items()
+    )
 
 
 class _Member:
@@ -111,16 +104,19 @@ class _Member:
 
     *network* is where its address is, ``net1 of default/rdma-net``; *places* names the networks of
     its other interfaces so too. *attached*: the names of the networks that Multus attaches.
+    *waits_for*: the pod whose address it waits for. *job* and *key* are of the job and the pod.
     """
 
     def __init__(self, pod: PodResult) -> None:
         made, self.pod = pod.planned, pod
         annotations = podspec.annotations(made)
-        self.state = _INJECTED if names.STATUS in annotations else _ALONE
+        self.state = INJECTED if names.STATUS in annotations else ALONE
         if not pod.allowed or any(each.outcome is Outcome.DENIED for each in pod.decisions):
-            self.state = _DENIED
-        self.is_injected = self.state == _INJECTED
+            self.state = DENIED
+        self.is_injected = self.state == INJECTED
         self.publishes = pod.rendezvous == "master" and self.is_injected
+        self.job = (pod.namespace, pod.job)
+        self.key = (pod.namespace, podspec.own_name(pod.before))
         own, containers = annotations.get(names.CONTAINER), podspec.containers(made)
         self.training: Object = next((each for each in containers if each.get("name") == own), {})
         network, _, rest = annotations.get(names.RENDEZVOUS_NETWORK, "").partition("@")
@@ -130,7 +126,9 @@ class _Member:
         self.attached = sorted(attached.values())
         self.places = {key: f"{key} of {name}" for key, name in attached.items()}
         self.places |= {interface: self.network} if interface else {}
-        self.waits = self.is_injected and "master-addr" in needs(made)
+        starts = [each for each in podspec.init_containers(made) if "master-addr" in needs(made)]
+        told = (podspec.env_value(each, "FABRIC_INJECTOR_RANK_ZERO") for each in starts)
+        self.waits_for = next(filter(None, told), "") if self.is_injected else ""
         asked = map(count_accelerators, podspec.running_containers(made))
         self.accelerators = tuple(filter(None, asked))
         self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
@@ -154,7 +152,7 @@ def _attached(pod: Object, namespace: str) -> dict[str, str]:
     return {}
 
 
-def _summary(namespace: str, source: str, members: list[_Member], apart: list[str]) -> Summary:
+def _summary(source: str, namespace: str, members: list[_Member], apart: list[str]) -> Summary:
     """Sum up *members*; *apart*: why they cannot meet."""
     jobs = {each.pod.job for each in members if each.publishes}
     roles: Counter[str] = Counter()
@@ -165,7 +163,8 @@ def _summary(namespace: str, source: str, members: list[_Member], apart: list[st
     if problem or _leaves_out(members):
         agents, meets, trains = "", "", ""
     warnings = tuple(map(printable, (*apart, *half)))
-    return Summary(source, namespace, dict(roles), agents, meets, trains, problem, warnings)
+    pods = [each.pod for each in members]
+    return Summary(source, namespace, pods, dict(roles), agents, meets, trains, problem, warnings)
 
 
 def _role(member: _Member, jobs: set[str]) -> str:
@@ -174,7 +173,7 @@ def _role(member: _Member, jobs: set[str]) -> str:
         return member.state
     if member.publishes:
         return "candidate for rank 0" if len(jobs) > 1 else "rank 0"
-    return "worker" if member.pod.rendezvous or (jobs and member.pod.system) else _INJECTED
+    return "worker" if member.pod.rendezvous or (jobs and member.pod.system) else INJECTED
 
 
 def _meets(members: Sequence[_Member]) -> tuple[str, str]:
@@ -247,36 +246,20 @@ def _cannot_meet(
     members: Iterable[_Member],
     published: set[tuple[str, str]],
     present: Mapping[tuple[str, str], _Member],
-) -> list[str]:
+) -> Iterator[str]:
     """Warn of pods that wait for a rank 0 of this input that never publishes its address."""
-    found: dict[str, None] = {}
     for each in members:
-        pod, name = each.pod, _rank_zero(each.pod.planned)
-        zero = present.get((pod.namespace, name))
-        if each.waits and zero and (pod.namespace, pod.job) not in published:
-            why = _why_none(zero)
-            found[f"rank 0 of job {pod.job}, {name}, publishes no address{why}"] = None
-    return [*found]
-
-
-def _why_none(member: _Member) -> str:
-    """Return why a pod takes no part in a rendezvous, or in anything."""
-    found = (
-        f": {each.message}"
-        for each in member.pod.decisions
-        if each.step in ("rendezvous", "profile")
-        and each.outcome in (Outcome.SKIPPED, Outcome.WARNED)
-        and each.reason is not Reason.NO_SIZE
-    )
-    return next(found, "")
-
-
-def _rank_zero(pod: Object) -> str:
-    """Return whom the wait step waits for, as it writes it for people; empty if for nobody."""
-    for each in podspec.init_containers(pod):
-        if each.get("name") == names.WAIT_CONTAINER:
-            return podspec.env_value(each, "FABRIC_INJECTOR_RANK_ZERO") or ""
-    return ""
+        zero = each.waits_for and present.get((each.pod.namespace, each.waits_for))
+        if zero and each.job not in published:
+            why = (
+                f": {one.message}"
+                for one in zero.pod.decisions
+                if one.step in ("rendezvous", "profile")
+                and one.outcome in (Outcome.SKIPPED, Outcome.WARNED)
+                and one.reason is not Reason.NO_SIZE
+            )
+            who = f"rank 0 of job {each.pod.job}, {each.waits_for}"
+            yield f"{who}, publishes no address{next(why, '')}"
 
 
 def _leaves_out(members: Sequence[_Member]) -> bool:
@@ -289,7 +272,7 @@ def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
     """Warn of the first pods that ask for as many accelerators and do not get the same."""
     alike: dict[tuple[int, ...], dict[str, _Member]] = {}
     for each in members:
-        if each.accelerators and each.state != _DENIED and not each.is_out:
+        if each.accelerators and each.state != DENIED and not each.is_out:
             gets = (", ".join(each.attached) or "no network") if each.is_injected else "nothing"
             alike.setdefault(each.accelerators, {}).setdefault(gets, each)
     for found in alike.values():
