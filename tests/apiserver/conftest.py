@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.assets import definitions
 from tests.cluster.controlplane import ROUTED, ControlPlane
-from tests.cluster.crds import crd_files
 from tests.cluster.fixtures import (
     NamespaceFactory,
     api,
@@ -78,7 +78,7 @@ def cluster(
 @pytest.fixture(scope="module")
 def extended(cluster: ControlPlane) -> ControlPlane:
     """The cluster with the kinds of cert-manager and of Prometheus' operator."""
-    files = needed(crd_files)
+    files = needed(definitions)
     cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     return cluster

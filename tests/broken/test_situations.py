@@ -5,7 +5,6 @@ import pytest
 from tests.cluster.controller import Controller
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.operators.cluster import Install
-from tests.cluster.operators.programs import VOLCANO
 from tests.cluster.webhook import Webhook
 from tests.tables import read, table
 from webhook.core.model import Object
@@ -33,7 +32,7 @@ def test_the_situation_is_named_first(
 ) -> None:
     situation, system = case
     if system == "Volcano":
-        install(VOLCANO)
+        install("volcano")
     space = namespace(situation.get("profile", "shared"), situation.get("labels"))
     site = Site(space, webhook, controller, system)
     with site.undo:

@@ -1,7 +1,7 @@
-"""The programs of a Kubernetes control plane, built once from Go modules and kept in the user's cache.
+"""The Go programs of programs.yaml, built once and kept in the user's cache.
 
-Build ahead of the tests with ``python -m tests.cluster.assets``, which prints the folder;
-with ``--node`` the programs of a node too, with ``--claims`` those of a node with claims.
+Build ahead of the tests with ``python -m tests.cluster.assets``, which prints the paths; with
+``--node`` the programs of a node too, with ``--claims`` those of a node with claims.
 """
 
 import fcntl
@@ -12,38 +12,118 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from .programs import CLAIMS, CONTROL_PLANE, NODE, PROGRAMS, Program
+import msgspec
+from msgspec import Struct
 
 TOOLS = Path(__file__).parent / "tools"
+SOURCES = "OPERATORS_SOURCES"
+"""Names a folder with checkouts under the operators' names, for machines that cannot clone."""
+OPERATORS_FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w")
 
 
 class AssetsUnavailable(Exception):
     """Something cannot be downloaded or built here; the message says why."""
 
 
-def assets() -> Path:
-    """Give the folder that holds the programs, building those that the cache lacks."""
-    return _built(*CONTROL_PLANE)["etcd"].parent
+class Program(Struct):
+    """One Go program."""
+
+    module: str
+    package: str
+    tags: str = ""
+    minutes: int = 2
 
 
-def binary(name: str) -> Path:
-    """Give the path of one program, built if need be."""
-    return _built(name)[name]
+class Operator(Struct):
+    """One operator."""
+
+    source: str
+    version: str
+    programs: dict[str, str]
+    manifests: str
+    namespace: str
+    definitions: str = ""
+    arguments: list[str] = []
+    edits: dict[str, str] = {}
+
+
+class _File(Struct):
+    sets: dict[str, list[str]]
+    together: list[list[str]]
+    programs: dict[str, Program]
+    operators: dict[str, Operator]
+    definitions: dict[str, list[str]]
+
+
+FILE = msgspec.yaml.decode(Path(__file__).with_name("programs.yaml").read_bytes(), type=_File)
+
+
+def assets() -> dict[str, Path]:
+    """Give the path of each program of a control plane by its name, built if need be."""
+    return {name: binary(name) for name in FILE.sets["control-plane"]}
 
 
 def node_assets() -> dict[str, Path]:
-    """Give the path of each program of a node by its name, building those that the cache lacks."""
-    return _built(*NODE)
+    """Give the path of each program of a node by its name, built if need be."""
+    return {name: binary(name) for name in FILE.sets["node"]}
 
 
 def claim_assets() -> dict[str, Path]:
-    """Give the path of each program of a node with claims by its name, building those that the cache lacks."""
-    return _built(*CLAIMS)
+    """Give the path of each program of a node with claims by its name, built if need be."""
+    return {name: binary(name) for name in FILE.sets["claims"]}
+
+
+@functools.cache
+def binary(name: str) -> Path:
+    """Give the path of one program, built if need be."""
+    program = FILE.programs[name]
+    flags = _flags(program)
+    digest = hashlib.sha256(f"{go_version()} {flags}".encode())
+    alone = [program.module]
+    modules = next((each for each in FILE.together if program.module in each), alone)
+    for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
+        for file in sorted(file for module in modules for file in (TOOLS / module).glob(pattern)):
+            digest.update(file.read_bytes())
+    path = cache_folder() / "assets" / digest.hexdigest()[:16] / name
+    _build_once(flags, TOOLS / program.module, program.package, path, program.minutes)
+    return path
+
+
+def operator_programs(name: str) -> dict[str, Path]:
+    """Give the program of each Deployment of an operator, built if need be."""
+    operator = FILE.operators[name]
+    told = f"{go_version()} {OPERATORS_FLAGS} {operator.source}@{operator.version}"
+    digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+    folder = cache_folder() / "operators" / f"{name}-{digest}"
+    for deployment, package in operator.programs.items():
+        _build_once([*OPERATORS_FLAGS], operator_source(name), package, folder / deployment, 5)
+    return {deployment: folder / deployment for deployment in operator.programs}
+
+
+def operator_source(name: str) -> Path:
+    """Give the folder of an operator's source, downloaded where it is not here yet."""
+    operator = FILE.operators[name]
+    given = Path(os.environ.get(SOURCES) or "/nonexistent") / name
+    if given.is_dir():
+        return given
+    if not operator.source.startswith("https:"):
+        return go_module(f"{operator.source}@{operator.version}")
+    folder = cache_folder() / "operators" / f"{name}-{operator.version}"
+    if not (folder / "go.mod").is_file():
+        branch = ("--branch", operator.version, "--depth", "1")
+        try:
+            run(["git", "clone", "--quiet", *branch, operator.source, str(folder)], Path("/"))
+        except AssetsUnavailable as problem:
+            told = f"{SOURCES} may name a folder with a checkout `{name}`"
+            raise AssetsUnavailable(f"{problem}\n{told}") from problem
+    return folder
+
+
+def definitions() -> list[Path]:
+    """Give the files of custom resources of others, downloaded where Go's module cache lacks them."""
+    return [go_module(name) / file for name, files in FILE.definitions.items() for file in files]
 
 
 def cache_folder() -> Path:
@@ -52,7 +132,7 @@ def cache_folder() -> Path:
 
 
 def go_module(module: str) -> Path:
-    """Give the folder of a Go module, ``path@version``, downloaded where the module cache lacks it."""
+    """Give the folder of a Go module, ``path@version``, downloaded if need be."""
     done = run(["go", "mod", "download", "-json", module], Path("/"))
     return Path(json.loads(done)["Dir"])
 
@@ -78,38 +158,24 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def build_once(flags: list[str], folder: Path, package: str, target: Path, duration: str) -> None:
-    """Build a package of the Go module in the folder, unless another process does so first; AssetsUnavailable where it fails."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
-    with _locked(target.with_name("lock")):
+def _build_once(flags: list[str], folder: Path, package: str, target: Path, minutes: int) -> None:
+    """Build a package of the Go module in the folder, unless it is there or another process does."""
+    if target.is_file():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_name("lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if target.is_file():
             return
-        started, partial = time.monotonic(), target.with_name(f".{target.name}.{os.getpid()}")
-        _say(f"building {target.name} into {target.parent} ({duration}, once)")
-        try:
-            run(["go", "build", *flags, "-o", str(partial), package], folder)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-        _say(f"built {target.name} in {time.monotonic() - started:.0f} s")
-
-
-def _built(*names: str) -> dict[str, Path]:
-    root, version = cache_folder() / "assets", go_version()
-    paths = {name: root / _key(version, PROGRAMS[name]) / name for name in names}
-    for name, path in paths.items():
-        if not path.is_file():
-            program = PROGRAMS[name]
-            folder = TOOLS / program.module
-            build_once(_flags(program), folder, program.package, path, program.duration)
-    return paths
+        told = f"building {target.name} into {target.parent} (about {minutes} min on 2 cores, once)"
+        print(f"tests.cluster.assets: {told}", file=sys.stderr, flush=True)
+        partial = target.with_name(f".{target.name}.partial")
+        run(["go", "build", *flags, "-o", str(partial), package], folder)
+        partial.replace(target)
 
 
 def _flags(program: Program) -> list[str]:
-    """Give the build flags of the program; clients complain about an API server that was linked without its version."""
+    """Give the build flags; clients complain of an API server that was linked without its version."""
     pinned = re.search(
         r"k8s\.io/kubernetes (v[\d.]+)", (TOOLS / "kubernetes" / "go.mod").read_text()
     )
@@ -124,29 +190,9 @@ def _flags(program: Program) -> list[str]:
     return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}", *tags]
 
 
-def _key(version: str, program: Program) -> str:
-    digest = hashlib.sha256(f"{version} {_flags(program)}".encode())
-    for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
-        files = (file for module in program.modules for file in (TOOLS / module).glob(pattern))
-        for file in sorted(files):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _say(line: str) -> None:
-    print(f"tests.cluster.assets: {line}", file=sys.stderr, flush=True)
-
-
 if __name__ == "__main__":
     try:
-        print(assets())
+        print(*assets().values(), sep="\n")
         if "--node" in sys.argv[1:]:
             print(*node_assets().values(), sep="\n")
         if "--claims" in sys.argv[1:]:

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 from tests import ROOT
-from tests.cluster.operators import programs, rows, torchx
+from tests.cluster.assets import FILE, TOOLS
+from tests.cluster.operators import rows, torchx
 from tests.operators import test_torchx
 from tests.peer.suite import VERSION as PEER
-
-TOOLS = ROOT / "tests/cluster/tools"
-
 
 PAGE = Path(__file__).with_name("compatibility.md.in")
 MODULES = {
@@ -27,13 +25,12 @@ MODULES = {
     "promtool": "github.com/prometheus/prometheus",
 }
 """Folders of tests/cluster/tools, and the Go module of each that has the version."""
-OPERATORS = ("volcano", "mcad", "training_operator", "kueue", "jobset", "lws")
 
 
 def compatibility() -> str:
     """Return the page."""
     oldest, newest = _schemas()
-    operators = {name: getattr(programs, name.upper()).version[1:] for name in OPERATORS}
+    operators = {name.replace("-", "_"): each.version[1:] for name, each in FILE.operators.items()}
     return PAGE.read_text().format(
         **{folder: pinned(folder, module) for folder, module in MODULES.items()},
         **operators,

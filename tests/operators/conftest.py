@@ -1,7 +1,7 @@
 """What jobs that their own operators run are tested with.
 
 def test_job(cluster, namespace):
-    cluster.install(programs.JOBSET)
+    cluster.install("jobset")
     space = namespace("rdma-shared")
     space.submit(with_image(manifest, cluster.torch()))
     reports = space.reports(2)

@@ -4,7 +4,6 @@ import pytest
 
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.namespace import Namespace
-from tests.cluster.operators import programs
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.manifests import (
@@ -128,7 +127,7 @@ def is_suspended(job: Object) -> bool:
 
 def install(cluster: Cluster) -> None:
     """Install Kueue, and before it those whose jobs it shall know."""
-    for operator in (programs.TRAINING_OPERATOR, programs.JOBSET, programs.KUEUE):
+    for operator in ("training-operator", "jobset", "kueue"):
         cluster.install(operator)
 
 

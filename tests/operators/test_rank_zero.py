@@ -9,7 +9,6 @@ from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Report
-from tests.cluster.operators import programs
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.manifests import container, indexed_job, pytorchjob, with_image
@@ -57,7 +56,7 @@ def test_a_sandbox_that_is_made_anew_gives_its_new_address_to_all_that_starts_af
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Rank 0's pod stays, as after its node's reboot; the worker starts again, and meets it there."""
-    cluster.install(programs.TRAINING_OPERATOR)
+    cluster.install("training-operator")
     space = namespace("rdma-shared")
     space.submit(with_image(JOB, cluster.torch()))
     first = space.reports(2)
@@ -72,7 +71,7 @@ def test_containers_that_start_again_in_place_meet_where_rank_zero_is(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """The worker's containers are killed; rank 0's, which lost its peer, starts again by itself."""
-    cluster.install(programs.TRAINING_OPERATOR)
+    cluster.install("training-operator")
     space = namespace("rdma-shared")
     space.submit(with_image(JOB, cluster.torch()))
     first = space.reports(2)
@@ -95,7 +94,7 @@ def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
 
     Until then the worker starts again and again with the former address.
     """
-    cluster.install(programs.TRAINING_OPERATOR)
+    cluster.install("training-operator")
     space, second_node = namespace("rdma-shared"), "node2"
     one = container("torchrun --rdzv_conf=timeout=60 train.py", "pytorch")
     job = with_image(pytorchjob(Master=one, Worker=one), cluster.torch())

@@ -6,7 +6,6 @@ import pytest
 
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.pods import Report
-from tests.cluster.operators import programs
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_trained_on_the_fabric
 from tests.cluster.operators.manifests import with_image
@@ -15,10 +14,10 @@ from webhook.core.injection import wait
 
 CASES = [(name, version) for name, row in ROWS.items() for version in row.versions]
 OPERATORS = {
-    "kubeflow.org/v1": programs.TRAINING_OPERATOR,
-    "jobset.x-k8s.io/v1alpha2": programs.JOBSET,
-    "batch.volcano.sh/v1alpha1": programs.VOLCANO,
-    "leaderworkerset.x-k8s.io/v1": programs.LWS,
+    "kubeflow.org/v1": "training-operator",
+    "jobset.x-k8s.io/v1alpha2": "jobset",
+    "batch.volcano.sh/v1alpha1": "volcano",
+    "leaderworkerset.x-k8s.io/v1": "lws",
 }
 
 

@@ -2,7 +2,6 @@
 
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.pods import Report
-from tests.cluster.operators import programs
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import (
     assert_decided_as_predicted,
@@ -26,7 +25,7 @@ def test_a_jobset_meets_and_after_a_restart_meets_at_the_new_address(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """All Jobs are made anew; pods of the attempt before give their address to none of them."""
-    cluster.install(programs.JOBSET)
+    cluster.install("jobset")
     space = namespace("rdma-shared")
     made = jobset(2, workers=container(torchrun(), MASTER_ADDR="ddp-workers-0-0.ddp"))
     made["spec"]["failurePolicy"] = {"maxRestarts": 1}
@@ -53,7 +52,7 @@ def test_each_group_of_a_leader_worker_set_meets_at_its_own_leader(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Its webhooks order the pods' variables."""
-    cluster.install(programs.LWS)
+    cluster.install("lws")
     space = namespace("rdma-shared")
     one = container(torchrun("$LWS_WORKER_INDEX", "$LWS_LEADER_ADDRESS"))
     manifest = with_image(leader_worker_set(one, groups=2), cluster.torch())
@@ -72,7 +71,7 @@ def test_a_pytorchjob_comes_back_at_the_new_address_of_its_master(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Its master is made anew under its name; the worker's container reads the new address."""
-    cluster.install(programs.TRAINING_OPERATOR)
+    cluster.install("training-operator")
     space = namespace("rdma-shared")
     manifest = with_image(pytorchjob(Master=TRAINER, Worker=TRAINER), cluster.torch())
     space.submit(manifest)
@@ -91,7 +90,7 @@ def test_an_elastic_pytorchjob_meets_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """The c10d rendezvous of elasticPolicy: worker 0 hosts the store."""
-    cluster.install(programs.TRAINING_OPERATOR)
+    cluster.install("training-operator")
     space = namespace("rdma-shared")
     made = pytorchjob(Worker=TRAINER)
     made["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 2

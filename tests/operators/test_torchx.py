@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.cluster.node.fixtures import NamespaceFactory
-from tests.cluster.operators import programs, torchx
+from tests.cluster.operators import torchx
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import (
     assert_decided_as_predicted,
@@ -28,7 +28,7 @@ NETWORK = "default/rdma-net"
 def test_a_job_meets_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory, version: str
 ) -> None:
-    cluster.install(programs.VOLCANO)
+    cluster.install("volcano")
     space, image = namespace("rdma-shared"), cluster.torch(version)
     torchx.run(space, image, *HOLD)
     reports = space.reports(2)
@@ -44,7 +44,7 @@ def test_versions_between_meet_and_train_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory, version: str
 ) -> None:
     """They show another name as MASTER_ADDR; the job runs."""
-    cluster.install(programs.VOLCANO)
+    cluster.install("volcano")
     space = namespace("rdma-shared")
     torchx.run(space, cluster.torch(version), *HOLD)
     reports = space.reports(2)
@@ -56,7 +56,7 @@ def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Volcano makes all pods of the job anew."""
-    cluster.install(programs.VOLCANO)
+    cluster.install("volcano")
     space = namespace("rdma-shared")
     torchx.run(space, cluster.torch(), "--max_retries", "3", *HOLD)
     first = space.reports(2)
@@ -79,7 +79,7 @@ def test_a_job_in_an_appwrapper_meets_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory, network: str
 ) -> None:
     """By TorchX' network option pods ask for the network themselves: they are given it once."""
-    cluster.install(programs.MCAD)
+    cluster.install("mcad")
     space = namespace("rdma-shared")
     settings = (f"network={network}",) if network else ()
     torchx.run(space, cluster.torch(), *HOLD, scheduler="kubernetes_mcad", settings=settings)

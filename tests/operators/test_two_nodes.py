@@ -10,7 +10,7 @@ from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.pods import Pod, container_state
-from tests.cluster.operators import programs, torchx
+from tests.cluster.operators import torchx
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.rows import NEWEST
@@ -79,7 +79,7 @@ def test_a_job_meets_across_nodes_and_ends_well(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """No node has enough devices for both ranks: the scheduler parts them."""
-    cluster.install(programs.VOLCANO)
+    cluster.install("volcano")
     space = namespace("sixty")
     printed = torchx.run(space, cluster.torch())
     reports = space.reports(2)

@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.cluster.assets import operator_programs
 from tests.cluster.fixtures import built
 from tests.cluster.node.fixtures import BringTorch
 from tests.cluster.node.node import Node
 from tests.cluster.webhook import Webhook
 
-from .builds import built as built_operator
-from .install import Installer
-from .programs import Operator
+from . import install as installing
 from .rows import NEWEST
 
-Install = Callable[[Operator], None]
-"""Builds and installs an operator unless it is there; skips where it cannot be had."""
+Install = Callable[[str], None]
+"""Builds and installs an operator of programs.yaml unless it is there; skips where it cannot."""
 
 
 class Cluster(NamedTuple):
@@ -37,11 +36,13 @@ def install(
     pytestconfig: pytest.Config, node: Node, tmp_path_factory: pytest.TempPathFactory
 ) -> Install:
     """Give a function that installs an operator."""
-    installer = Installer(node, tmp_path_factory.mktemp("operators"))
+    installed = set[str]()
 
-    def do(operator: Operator) -> None:
-        built(pytestconfig, built_operator, operator)
-        installer.install(operator)
+    def do(name: str) -> None:
+        if name not in installed:
+            built(pytestconfig, operator_programs, name)
+            installed.add(name)
+            installing.install(node, name, tmp_path_factory.mktemp(name))
 
     return do
 

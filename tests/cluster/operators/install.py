@@ -10,105 +10,95 @@ from socket import create_connection
 
 import yaml
 
+from tests.cluster.assets import FILE, operator_programs, operator_source
 from tests.cluster.node.archive import Image, docker_archive, layer
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
+from tests.cluster.objects import made
 from tests.cluster.pki import Authority
 from webhook.core.model import Object
-
-from .builds import built, source
-from .programs import VOLCANO, Operator
 
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 FIRST = ("Namespace", "CustomResourceDefinition")
 LEFT_OUT = ("Job", "APIService")
 """Volcano's Job that makes a certificate by a script; what Kueue tells beside the API."""
+APPLY = ("apply", "--server-side", "--force-conflicts", "-f", "-")
 
 
-class Installer:
-    """Installs operators on one node."""
+def install(node: Node, name: str, folder: Path) -> None:
+    """Install an operator; return once its webhooks are served."""
+    operator, programs = FILE.operators[name], operator_programs(name)
+    space, kubectl = Namespace(node, operator.namespace), node.control_plane.kubectl
+    node.operators.append(space.name)
+    images = tuple(
+        Image(_image(deployment), (layer({"manager": path}),), ("/manager",), user="65532")
+        for deployment, path in programs.items()
+    )
+    node.containerd.import_images(docker_archive(images))
+    manifests = list(_manifests(node, name))
+    first = [one for one in manifests if one["kind"] in FIRST]
+    rest = [one for one in manifests if one not in first]
+    for one in rest:
+        if one["kind"] == "Deployment":
+            _run_program(one, operator.arguments)
+    kubectl(*APPLY, input=yaml.safe_dump_all(first))
+    if name == "volcano":
+        node.api.ensure(_secret_of_volcano(folder), space.name)
+    kubectl(*APPLY, input=yaml.safe_dump_all(rest))
+    for deployment in programs:
+        space.wait(partial(_is_ready, space, deployment), f"{deployment} to be ready")
+    for service in _webhook_services(manifests):
+        space.wait(partial(_is_served, space, service), f"webhooks at {service}")
+    if name == "volcano":
+        space.wait(lambda: _is_queue_open(node), "the queue that Volcano makes to be open for jobs")
 
-    def __init__(self, node: Node, folder: Path) -> None:
-        self._node = node
-        self._folder = folder
-        self._installed: set[str] = set()
 
-    def install(self, operator: Operator) -> None:
-        """Install the operator unless it is there; return once its webhooks are served."""
-        if operator.name in self._installed:
-            return
-        programs = built(operator)
-        self._installed.add(operator.name)
-        self._node.operators.append(operator.namespace)
-        space = Namespace(self._node, operator.namespace)
-        images = tuple(_image(name, path) for name, path in programs.items())
-        self._node.containerd.import_images(docker_archive(images))
-        manifests = list(self._manifests(operator))
-        first = [one for one in manifests if one["kind"] in FIRST]
-        self._apply(first)
-        if operator is VOLCANO:
-            self._give_certificate(operator.namespace)
-        self._apply([self._runnable(one, operator) for one in manifests if one not in first])
-        for deployment in operator.programs:
-            space.wait(partial(_is_ready, space, deployment), f"{deployment} to be ready")
-        for service in _webhook_services(manifests):
-            space.wait(partial(_is_served, space, service), f"webhooks at {service}")
-        if operator is VOLCANO:
-            space.wait(self._is_queue_open, "the queue that Volcano makes to be open for jobs")
-
-    def _manifests(self, operator: Operator) -> Iterator[Object]:
-        path = source(operator) / operator.manifests
-        kustomize = self._node.control_plane.kubectl
-        text = kustomize("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
-        for shipped, edited in operator.edits.items():
-            assert text.count(shipped) == 1, f"{operator.name} has another {shipped!r}"
-            text = text.replace(shipped, edited)
-        folder = source(operator) / operator.definitions
-        files = sorted(folder.glob("*.yaml")) if operator.definitions else []
-        texts = (*(path.read_text() for path in files), text)
-        for manifest in (one for each in texts for one in yaml.safe_load_all(each)):
+def _manifests(node: Node, name: str) -> Iterator[Object]:
+    operator, source = FILE.operators[name], operator_source(name)
+    own = Path(__file__).parent / operator.manifests
+    path = own if own.exists() else source / operator.manifests
+    kustomize = node.control_plane.kubectl
+    text = kustomize("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
+    for shipped, edited in operator.edits.items():
+        assert text.count(shipped) == 1, f"{name} has another {shipped!r}"
+        text = text.replace(shipped, edited)
+    files = (source / operator.definitions).glob("*.yaml") if operator.definitions else ()
+    for each in (*(path.read_text() for path in sorted(files)), text):
+        for manifest in yaml.safe_load_all(each):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
 
-    def _apply(self, manifests: list[Object]) -> None:
-        arguments = ("apply", "--server-side", "--force-conflicts", "-f", "-")
-        self._node.control_plane.kubectl(*arguments, input=yaml.safe_dump_all(manifests))
 
-    def _give_certificate(self, namespace: str) -> None:
-        authority = Authority("volcano's admission")
-        folder = authority.write(self._folder / "volcano", [ADMISSION_OF_VOLCANO])
-        files = (folder / name for name in ("tls.crt", "tls.key", "ca.crt"))
-        data = {file.name: base64.b64encode(file.read_bytes()).decode() for file in files}
-        metadata = {"name": "volcano-admission-secret", "namespace": namespace}
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
-        self._node.api.ensure(secret)
+def _secret_of_volcano(folder: Path) -> Object:
+    Authority("volcano's admission").write(folder / "volcano", [ADMISSION_OF_VOLCANO])
+    files = (folder / "volcano").iterdir()
+    data = {file.name: base64.b64encode(file.read_bytes()).decode() for file in files}
+    return made("v1 Secret", "volcano-admission-secret", data=data)
 
-    def _runnable(self, manifest: Object, operator: Operator) -> Object:
-        """Let a Deployment run the program that was built, once."""
-        if manifest["kind"] != "Deployment":
-            return manifest
-        manifest["spec"]["replicas"] = 1
-        pod = manifest["spec"]["template"]["spec"]
-        pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
-        for container in pod["containers"]:
-            image = _name(manifest["metadata"]["name"])
-            container |= {"image": image, "imagePullPolicy": "IfNotPresent"}
-            container.pop("resources", None)
-            container["args"] = [*container.get("args", []), *operator.arguments]
-        return manifest
 
-    def _is_queue_open(self) -> bool:
-        found = self._node.api.request("GET", QUEUE)
-        return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
+def _run_program(deployment: Object, arguments: list[str]) -> None:
+    """Let a Deployment run the program that was built, once."""
+    deployment["spec"]["replicas"] = 1
+    pod = deployment["spec"]["template"]["spec"]
+    pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
+    for container in pod["containers"]:
+        image = _image(deployment["metadata"]["name"])
+        container |= {"image": image, "imagePullPolicy": "IfNotPresent"}
+        container.pop("resources", None)
+        container["args"] = [*container.get("args", []), *arguments]
+
+
+def _is_queue_open(node: Node) -> bool:
+    found = node.api.request("GET", QUEUE)
+    return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
 
 
 def _is_ready(space: Namespace, deployment: str) -> bool:
     _touch_pods(space)
-    found = space.api.expect(
-        "GET", f"/apis/apps/v1/namespaces/{space.name}/deployments/{deployment}"
-    )
+    deployments = space.items("deployments", "apis/apps/v1")
+    [found] = [one for one in deployments if one["metadata"]["name"] == deployment]
     return bool(found.get("status", {}).get("readyReplicas"))
 
 
@@ -132,18 +122,12 @@ def _touch_pods(space: Namespace) -> None:
         space.api.request("PATCH", pod.path, {"metadata": {"annotations": annotations}})
 
 
-def _webhook_services(manifests: list[Object]) -> list[str]:
+def _webhook_services(manifests: list[Object]) -> set[str]:
     """Give the Services that webhooks are called at."""
-    found = [one for one in manifests if one["kind"].endswith("WebhookConfiguration")]
-    services = (
-        webhook["clientConfig"]["service"]["name"] for one in found for webhook in one["webhooks"]
-    )
-    return [*dict.fromkeys(services)]
+    found = (one for one in manifests if one["kind"].endswith("WebhookConfiguration"))
+    webhooks = (webhook for one in found for webhook in one["webhooks"])
+    return {webhook["clientConfig"]["service"]["name"] for webhook in webhooks}
 
 
-def _image(deployment: str, program: Path) -> Image:
-    return Image(_name(deployment), (layer({"manager": program}),), ("/manager",), user="65532")
-
-
-def _name(deployment: str) -> str:
+def _image(deployment: str) -> str:
     return f"fabric-injector.test/{deployment}:1"
