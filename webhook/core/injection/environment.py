@@ -65,7 +65,7 @@ def _name_interface(
 def _ruling_out(holds: Mapping[str, Object], interface: str) -> Iterator[tuple[str, str]]:
     """Yield the variables that keep NCCL or Gloo off the job's interface, and what to do."""
     for name, prefix, means in _SOCKETS if interface else ():
-        value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
+        value = holds.get(name, {}).get("value") or ""
         if "$(" not in value and not means(value, interface):
             write = f"write {prefix}{interface} or remove it"
             yield name, f"rules out the rendezvous network's interface; {write}"
@@ -73,7 +73,9 @@ def _ruling_out(holds: Mapping[str, Object], interface: str) -> Iterator[tuple[s
 
 def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
     """Yield the variables by which NCCL or UCX leaves alone the devices that the pod asks for."""
-    fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
+    if not plan.profile.ipc_lock or holds.keys().isdisjoint((*RDMA_SWITCHES, names.ENV_UCX_TLS)):
+        return
+    fabric = ", ".join(plan.fabric_resources)
     for name in RDMA_SWITCHES if fabric else ():
         if name in holds and disables_rdma(name, holds[name].get("value") or ""):
             yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"

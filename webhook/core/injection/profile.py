@@ -44,7 +44,8 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if pod_context := spec.get(_CONTEXT):
         spec = merge.bear(spec, _contrary_to_containers(pod_context, draft.pod))
     merge.into(own, container, plan.in_trainer())
-    merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
+    if metadata or spec:
+        merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
     if has_volumes:
         yield from _merge_volumes(merge, plan)
     for name in interfaces:
