@@ -71,7 +71,9 @@ def _faults(plan: Plan, holds: Mapping[str, str], interface: str) -> Iterator[tu
         if "$(" not in (value := holds.get(name, "")) and not means(value, interface):
             write = f"write {prefix}{interface} or remove it"
             yield name, f"rules out the rendezvous network's interface; {write}"
-    fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
+    fabric = ""
+    if plan.profile.ipc_lock and not holds.keys().isdisjoint((*RDMA_SWITCHES, names.ENV_UCX_TLS)):
+        fabric = ", ".join(plan.fabric_resources)
     would = f"from {fabric}: it would use sockets; remove it"
     for name in RDMA_SWITCHES if fabric else ():
         if disables_rdma(name, holds.get(name, "")):

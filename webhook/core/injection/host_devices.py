@@ -23,6 +23,8 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     Source: https://github.com/aws-samples/aws-do-eks/pull/63
     """
     mounted = {volume.get("name") for volume in volumes(draft.pod) if _is_host_devices(volume)}
+    if not mounted:
+        return
     own, who = plan.trainer(draft.pod), f"container {plan.container_name}"
     is_mounted = any(mount.get("name") in mounted for mount in mounts(own))
     if not is_mounted or (own.get("securityContext") or {}).get("privileged"):

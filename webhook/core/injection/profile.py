@@ -52,7 +52,8 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
             refused |= _refused(wanted, above, _context(each))
         spec = merge.bear(spec, above, refused)
     merge.into(own, container, plan.in_trainer())
-    merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
+    if metadata or spec:
+        merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
     if has_volumes:
         yield from _merge_volumes(merge, plan)
     for name in interfaces:
