@@ -17,30 +17,27 @@ COMMANDS = [
     row.strip().rpartition(" | ")[::2]
     for row in r"""
 torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_endpoint=$M:1 t.py | 2 c10d head:1
-torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint $M:1 t.py | 2 c10d head:1
-torchrun --rdzv-backend "c10d" \
-  --rdzv_endpoint "$M:1" --nnodes 2 t.py --rdzv_backend=static | 2 c10d head:1
-torchrun --rdzv_endpoint $M:1 --nnodes 2 t.py --nnodes 1 | 2 static head:1
+torchrun --nnodes=2 --rdzv_b=c10d --rdzv_e=$M:1 t.py | 2 c10d head:1
+torchrun --nnodes 2 --rdzv-back c10d --rdzv-endp $M:1 t.py | 2 c10d head:1
+torchrun --rdzv-b "c10d" --rdzv_endpoint "$M:1" --nn 2 t.py --rdzv_b=static | 2 c10d head:1
+torchrun --rdzv_e $M:1 --nn 2 t.py --nnodes 1 | 2 static head:1
+torchrun --nno 2 --rdzv_e=$M:1 --rdzv_i=7 --rdzv_c is_host=1 --rdzv_b static t.py | 2 static head:1
+torchrun --nnodes 1:4 --rdzv_b=c10d --rdzv_b=static --rdzv_e=$M:1 t.py | 1:4 static head:1
+torchrun --master_a=$M --nnode=2 t.py | 2 static head
+torchrun --nnodes=2 --master-addr $M --master-p 29500 t.py | 2 static head
+torchrun --nn=2 --node-r 1 --master_a $M t.py | 2 static head
+torchrun --nnode=2 --no-py --master_a $M ./t.py | 2 static head
+torchrun --nnode 1 t.py --nnodes=2 | 1 static -
+torchrun --nn=1:1 --nproc-p 8 t.py | 1:1 static -
+torchrun --rdzv_e=localhost:0 --rdzv_b c10d --nnodes 1 t.py | 1 c10d localhost:0
+torchrun --modu --nn 2 --rdzv_b c10d --rdzv_e $M:1 pkg.t | 2 c10d head:1
+torchrun -m --nn 2 --rdzv_b c10d --rdzv_e $M:1 pkg.t | 2 c10d head:1
+torchrun --nnodes 2 --rdzv_b=c10d --rdzv_e=$M:1 -- train --master_addr x | 2 c10d head:1
+cd / && exec torchrun --nn 2 --rdzv_b 'c10d' --rdzv_e "${M}:1" t.py | 2 c10d head:1
+if true; then torchrun --nnodes=2 --rdzv_b=c10d --rdzv_e=$M:1 t.py; fi | 2 c10d head:1
 torchrun --nnodes 2 \
-  --rdzv_endpoint=$M:1 --rdzv_id=7 --rdzv_backend static t.py | 2 static head:1
-torchrun --nnodes 1:4 --rdzv_backend=c10d --rdzv_backend=static \
-  --rdzv_endpoint=$M:1 t.py | 1:4 static head:1
-torchrun --master_addr=$M --nnodes=2 t.py | 2 static head
-torchrun --nnodes=2 --master-addr $M --master-port 29500 t.py | 2 static head
-torchrun --nnodes=2 --node-rank 1 --master_addr $M t.py | 2 static head
-torchrun --nnodes=2 --no-python --master_addr $M ./t.py | 2 static head
-torchrun --nnodes 1 t.py --nnodes=2 | 1 static -
-torchrun --nnodes=1:1 --nproc-per-node 8 t.py | 1:1 static -
-torchrun --rdzv_endpoint=localhost:0 --rdzv_backend c10d --nnodes 1 t.py | 1 c10d localhost:0
-torchrun --module --nnodes 2 --rdzv_backend c10d --rdzv_endpoint $M:1 pkg.t | 2 c10d head:1
-torchrun -m --nnodes 2 --rdzv_backend c10d --rdzv_endpoint $M:1 pkg.t | 2 c10d head:1
-torchrun --nnodes 2 --rdzv_backend=c10d \
-  --rdzv_endpoint=$M:1 -- train --master_addr x | 2 c10d head:1
-cd / && exec torchrun --nnodes 2 --rdzv_backend 'c10d' --rdzv_endpoint "${M}:1" t.py | 2 c10d head:1
-if true; then torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_endpoint=$M:1 t.py; fi | 2 c10d head:1
-torchrun --nnodes 2 \
-  --rdzv_backend=c10d \
-  --rdzv_endpoint=$M:1 t.py | 2 c10d head:1
+  --rdzv_back=c10d \
+  --rdzv_end=$M:1 t.py | 2 c10d head:1
 torchrun --nnodes 2 --rdzv_x=1 --rdzv_backend=static --rdzv_endpoint=$M:1 t.py | refused
 torchrun --nnodes 2 --rdzv_endpoint=$M:1 --rdzv_timeout 60 t.py | refused
 torchrun --nnodes 2 --rdzv=c10d --rdzv_endpoint=$M:1 t.py | refused

@@ -5,10 +5,11 @@ default backend is ``static``), accelerate commands/launch.py, deepspeed launche
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple, TypeAlias
 
 from webhook.core import bounds, podspec
@@ -29,7 +30,7 @@ _SSHD: Final = tables.word("ssh_daemon")
 _SWITCH: Final = tables.word("switches")
 _SCRIPT: Final = tables.word("script")
 _BEFORE: Final = tables.word("before")
-_RENDEZVOUS: Final = tables.plain("rendezvous")
+_ABBREVIATED: Final = tables.plain("abbreviated")
 _ADDRESSES: Final = tables.plain("addresses")
 _SIZES: Final = frozenset(tables.plain("sizes"))
 _OF_SEVERAL: Final = _SIZES.union(_ADDRESSES, tables.plain("of_several"))
@@ -119,7 +120,7 @@ class Script:
 
     @cached_property
     def runs_again(self) -> bool:
-        """Tell whether a loop starts what trains, or a function beside one.
+        """Tell whether a loop starts what trains, or a function beside one, or one by itself.
 
         That is launchers, or Python programs where there are none. A variable of a running
         container never changes; rank 0 may have another address by then.
@@ -129,17 +130,25 @@ class Script:
         for words, options in self.commands:
             started, program = _started(words), _program(words)
             named = started if program == "function" else started[:1]
-            first = [*words[: len(words) - len(started)], *named]
-            loops += sum(map(first.count, _LOOP))
-            blocks += first.count("{")
+            first = Counter([*words[: len(words) - len(started)], *named])
+            loops += sum(map(first.__getitem__, _LOOP))
+            blocks += first["{"]
             trains = options is not None or (not self.launchers and bool(_PYTHON.match(program)))
             if loops and (trains or program.startswith("$")):  # $CMD, or a function's "$@"
                 return True
             has_loop = has_loop or loops > 0
             trains_in_block = trains_in_block or (trains and blocks > 0)
-            loops = max(0, loops - first.count("done"))
-            blocks = max(0, blocks - first.count("}"))
-        return trains_in_block and has_loop
+            loops = max(0, loops - first["done"])
+            blocks = max(0, blocks - first["}"])
+        return trains_in_block and (has_loop or self._calls_itself())
+
+    def _calls_itself(self) -> bool:
+        """Tell whether a function is called twice: one call may be its own."""
+        called = Counter(_program(words) for words, _ in self.commands)
+        return any(
+            len(words) == 1 and following.words[:1] == ("{",) and called[words[0]] > 2
+            for (words, _), following in pairwise(self.commands)
+        )
 
     def use(self, name: str, *, is_static: bool) -> Use:
         """Say what the commands do with a variable."""
@@ -385,9 +394,11 @@ def _options(words: Words) -> dict[str, str] | None:
     if not index:
         return None
     options: dict[str, str] = {}
+    is_certain = True
     while index < len(words) and words[index].startswith("-") and words[index] != "--":
         option, equals, value = words[index].partition("=")
-        option = option.replace("_", "-")
+        option = _spelt_out(option.replace("_", "-"))
+        is_certain = is_certain and (option in _ABBREVIATED or not option.startswith("--rdzv"))
         index += 1
         takes_next = not equals and not _SWITCH.match(option) and index < len(words)
         if takes_next and not (words[index].startswith("-") or words[index].endswith(".py")):
@@ -397,10 +408,17 @@ def _options(words: Words) -> dict[str, str] | None:
     # what a variable holds may be options, and name a backend
     if index < len(words) and words[index].startswith(("$", "`")):
         options.setdefault("--rdzv-backend", _NOT_IN_SIGHT)
-    # argparse takes a part of a name too
-    if any(option.startswith("--rd") and option not in _RENDEZVOUS for option in options):
+    if not is_certain:
         options["--rdzv-backend"] = _NOT_IN_SIGHT
     return options
+
+
+def _spelt_out(option: str) -> str:
+    """Return the option that torchrun takes this one for."""
+    if option in _ABBREVIATED or len(option) < len("--x"):
+        return option
+    meant = [one for one in _ABBREVIATED if one.startswith(option)]
+    return meant[0] if len(meant) == 1 else option
 
 
 def _says_one_node(options: dict[str, str]) -> bool:
