@@ -21,6 +21,7 @@ from webhook.control.inspector import (
 from webhook.core import names
 from webhook.core.reconcile import Fate, Jobs, Member, read_member
 from webhook.core.reconcile.complaint import BOUND_SECONDS, about_address
+from webhook.core.reconcile.member import MOST_ENTRIES
 from webhook.core.workloads import TrainingPod, recognise
 
 IN_ML = f"{NAMESPACES}/ml/pods"
@@ -308,6 +309,16 @@ def test_a_namespace_slow_to_list_is_listed_more_rarely(world: World) -> None:
     world.after(FIRST_LOOK_SECONDS)
     assert world.after(2.0 / LIST_SHARE - FIRST_LOOK_SECONDS - 1) == []
     assert ("w-3", "NetworkStatusUnusable") in world.after(1)
+
+
+def test_of_many_pods_with_excessive_metadata_one_owner_is_told(world: World) -> None:
+    many = {f"k{number}": "" for number in range(MOST_ENTRIES)}
+    for number in range(50):
+        world.add(f"w-{number}", annotations=many)
+    world.add("w-other", namespace="other", annotations=many)
+    told = world.later()
+    assert {reason for _, reason in told} == {"ExcessiveMetadata"}
+    assert len(told) == 2, "one of each namespace"
 
 
 def test_a_namespace_that_cannot_be_listed_in_time_is_left_for_the_others(world: World) -> None:

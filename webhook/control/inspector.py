@@ -12,6 +12,7 @@ from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
 from webhook.core.reconcile.complaint import (
     BOUND_SECONDS,
+    EXCESSIVE,
     Complaint,
     about_address,
     about_status,
@@ -209,7 +210,8 @@ class Inspector(LeaderLoop):
             else:
                 again = BOUND_SECONDS - seconds
         if complaint is not None:
-            self._tell_of(member.uid, member, complaint)
+            # of too much metadata one owner of the namespace is told
+            self._tell_of("" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
         fate = None
         if member.waits:
             ruling = survey.rule(case.suspect, seconds)
@@ -220,7 +222,7 @@ class Inspector(LeaderLoop):
         return fate
 
     def _tell_of(self, owner: str, member: Member, complaint: Complaint) -> None:
-        """Tell each owner once: a pod, or a job."""
+        """Tell each owner once: a pod, a job, or the namespace."""
         if (owner, complaint.reason) not in self._told:
             self._told.add((owner, complaint.reason))
             self._tell(PodRef(member.namespace, member.name, member.uid), *complaint)

@@ -13,7 +13,9 @@ from tests.tables import cases, read, table
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Jobs, Member, Publication, Unit, read_member
+from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import newest_master
+from webhook.core.reconcile.member import MOST_ENTRIES
 
 LONG = "9" * 200_000
 MASTER_NAME = "m.svc.ml"
@@ -378,6 +380,37 @@ def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_on
 
     assert problem(4000) == problem(32)
     assert problem(2) != problem(32)
+
+
+def excess(number: int) -> dict[str, Object]:
+    """Give metadata with so many entries of each sort."""
+    keys = [f"k{each}" for each in range(number)]
+    return {
+        "annotations": {"annotations": dict.fromkeys(keys, "")},
+        "labels": {"labels": {names.JOB: "j-1", **dict.fromkeys(keys[1:], "")}},
+        "finalizers": {"finalizers": [f"example.com/{key}" for key in keys]},
+        "owners": {"ownerReferences": [{"uid": key} for key in keys]},
+    }
+
+
+@table("metadata", excess(MOST_ENTRIES + 1))
+def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
+    metadata: Object,
+) -> None:
+    cluster = Cluster()
+    pod = member_pod("w")
+    own = pod["metadata"]["annotations"]
+    pod["metadata"] |= metadata
+    pod["metadata"]["annotations"] = own | pod["metadata"]["annotations"]
+    as_many = member_pod("w2", **excess(MOST_ENTRIES)["finalizers"])
+    cluster.see(as_many, pod)
+    written = cluster.see(member_pod("m", "master", address="10.0.0.1"))
+    assert sorted(written) == ["m", "w2"]
+    assert cluster.jobs.units() == []
+    told = about_status(member(pod))
+    assert told is not None
+    assert told.reason == "ExcessiveMetadata"
+    assert "more than 1000 annotations, labels, finalizers or owners" in told.message
 
 
 def with_devices(row: Object) -> Object:

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.reconcile.member import Member
+from webhook.core.reconcile.member import MOST_ENTRIES, Member
 from webhook.core.workloads.systems import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
+EXCESSIVE = "ExcessiveMetadata"
 UNCALLED = (
     "was created before its namespace was labelled, or while the webhook was not called or only "
     "observed"
@@ -28,8 +29,14 @@ class Complaint(NamedTuple):
 
 
 def about_status(member: Member) -> Complaint | None:
-    """Complain of a network-status that only a person can mend."""
+    """Complain of what only a person can mend: too much metadata, an unusable network-status."""
     secondary, words = member.secondary, member.source.words
+    if member.is_excessive and member.waits:
+        return Complaint(
+            EXCESSIVE,
+            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, and "
+            "gets no address: remove what it does not need, then restart the job",
+        )
     if secondary.problem:
         return Complaint(
             "NetworkStatusUnusable",

@@ -83,6 +83,8 @@ class _Job:
 
     def lacks(self, member: Member) -> Publication | None:
         """Return what a member lacks."""
+        if member.is_excessive:
+            return None
         fate = self.fates.get(member.uid)
         name = self.name if fate is not None and fate.by_name else ""
         return publication(member, self.address, fate, name)

@@ -16,6 +16,10 @@ _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
 _DEVICES = {key.removeprefix(names.PREFIX) for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)}
+MOST_ENTRIES = 1000
+"""How many annotations, labels, finalizers or owners a pod may have to be written to: a write of
+20,000 costs the API server a second. The admission policy refuses it too."""
+_COUNTED = ("annotations", "labels", "finalizers", "ownerReferences")
 MAX_NAME = 255
 """Longest address or name, in brackets, that is kept; what is longer is not ours, and is OTHER."""
 MAX_CAUSE = 2048
@@ -74,9 +78,9 @@ class Member(NamedTuple):
     tells something. *wanted*: ``namespace/name@interface``, empty where the annotation that says so
     is missing or unreadable. *takes_master_address*, *takes_local_address*: it waits for rank 0's
     address, for its own. *master_name*: rank 0's, as its variables held it.
-    *fails_without_rank_zero*: its wait ends, where others would get that name. *devices*: the
-    annotations of its RDMA devices that it waits for, and what is to stand there, empty until
-    network-status is there.
+    *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it
+    has more than MOST_ENTRIES of something. *devices*: the annotations of its RDMA devices that it
+    waits for, and what is to stand there, empty until network-status is there.
     *rendezvous_network*: the annotation that *wanted* is read from, where claims tell the address.
     """
 
@@ -94,6 +98,7 @@ class Member(NamedTuple):
     published: Published
     master_name: str = ""
     fails_without_rank_zero: bool = False
+    is_excessive: bool = False
     devices: tuple[tuple[str, str], ...] = ()
     source_name: str = DEFAULT
     rendezvous_network: str = ""
@@ -182,6 +187,7 @@ def read_member(obj: Object) -> Member | None:
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
         master_name=intern(master_name if is_publishable else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
+        is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=source_name,
         rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
