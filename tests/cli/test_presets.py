@@ -1,11 +1,14 @@
 """The command ``presets``: the list and one of them for kubectl apply."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.cli.dry_run_command import kubeconfig
+from tests.fake_apiserver import NODES, FakeApiServer, status
 from webhook.cli import main
 from webhook.presets import VERIFIED, preset_names, read_presets
 
@@ -69,6 +72,10 @@ def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
     assert all(name in result.stderr for name in preset_names())
 
 
+TYPE = "node.kubernetes.io/instance-type"
+SHOW = ["presets", "show", "eks-efa"]
+
+
 @pytest.mark.parametrize(
     ("types", "otherwise"),
     [
@@ -100,3 +107,19 @@ def test_refuses_what_it_cannot_fill_in(words: list[str], told: str) -> None:
     result = CliRunner().invoke(main, ["presets", *words])
     assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
     assert "--instance-type" not in words or result.stderr.count(",") < 5, "a few near names"
+
+
+def test_proposes_the_types_of_the_clusters_nodes(tmp_path: Path, server: FakeApiServer) -> None:
+    for name, gpus in {"p5.48xlarge": "8", "m5.large": "0", "g5.xlarge": "1"}.items():
+        offers = {} if gpus == "0" else {"nvidia.com/gpu": gpus}
+        server.put(NODES, name, labels={TYPE: name}, status={"allocatable": offers})
+    using = kubeconfig(tmp_path, server)
+    result = CliRunner().invoke(main, SHOW, env=using)
+    told = "fabric-injector presets show eks-efa --instance-type p5.48xlarge\n"
+    assert told in result.stderr
+    assert "no number for nodes of type g5.xlarge" in result.stderr
+    result = CliRunner().invoke(main, ["presets", "show", "gke-rdma"], env=using)
+    assert "no number for nodes of type g5.xlarge, p5.48xlarge" in result.stderr
+    server.misbehave("list", NODES, *[status(403, "no such right")] * 9)
+    result = CliRunner().invoke(main, SHOW, env=using)
+    assert (result.exit_code, result.stderr) == (0, "")

@@ -106,8 +106,11 @@ class ClusterCommand(click.Command):
         return super().invoke(ctx)
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection by kubectl's options; raise InputError without credentials."""
+def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
+    """Return a connection by kubectl's options; raise InputError without credentials.
+
+    *request_seconds*: the time that a request may take, where the user gives none.
+    """
     from webhook.cli import kubeconfig
 
     context = click.get_current_context()
@@ -121,7 +124,7 @@ def connect_to_cluster() -> Connection:
             context=given["context"] or "",
             cluster=given["cluster"] or "",
             impersonate=(user, *groups) if user else (),
-            request_seconds=given["request_timeout"] or 0.0,
+            request_seconds=given["request_timeout"] or request_seconds,
         )
     except NoCredentials as error:
         if "objects" in context.params:

@@ -7,12 +7,18 @@ import click
 
 from webhook.cli import options
 from webhook.cli.findings import FORMS, Listing, print_listing
-from webhook.cli.options import option
+from webhook.cli.options import connect_to_cluster, option
+from webhook.core import names
+from webhook.core.accelerators import is_accelerator
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.profiles.slips import did_you_mean
 from webhook.core.wording import listed
+from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
 _WIDTH = 100
+_PATIENCE = 3.0
+"""Seconds for a cluster that was not asked for."""
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -61,7 +67,7 @@ def list_presets(output: str | None, no_headers: bool) -> None:
             click.echo(f"{word}: {VERIFIED[word]}.", err=True)
 
 
-@command.command()
+@command.command(cls=options.ClusterCommand)
 @click.argument("name", type=click.Choice(preset_names()), metavar="NAME")
 @option(
     "--instance-type",
@@ -73,14 +79,40 @@ def list_presets(output: str | None, no_headers: bool) -> None:
 )
 def show(name: str, types: tuple[str, ...]) -> None:
     """Print a preset: a FabricProfile under a comment that says what to change."""
-    preset = read_preset(name)
+    preset = _filled(read_preset(name), types)
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
+    click.echo(comment + preset.text, nl=False)
+
+
+def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
+    """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
     for each in types:
         if each not in preset.node_types:
             meant = did_you_mean(each, preset.node_types) or listed(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
-    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
-    click.echo(comment + preset.for_nodes(types).text, nl=False)
+    if preset.node_types and not types:
+        for line in _proposed(preset):
+            click.echo(line, err=True)
+    return preset.for_nodes(types)
+
+
+def _proposed(preset: Preset) -> Iterator[str]:
+    """Yield what to write for the nodes of the cluster; nothing where they cannot be read."""
+    try:
+        nodes = Snapshot(connect_to_cluster(_PATIENCE)).nodes()
+    except (InputError, Unavailable, Unread):
+        return
+    large = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
+    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in large} - {""})
+    known = [each for each in types if each in preset.node_types]
+    if known and preset.waits_for_types:
+        flags = " ".join(f"--instance-type {each}" for each in known)
+        yield f"the cluster has nodes of type {', '.join(known)}: for pods that name no type, run"
+        yield f"  fabric-injector presets show {preset.name} {flags}"
+    if others := ", ".join([each for each in types if each not in known]):
+        yield f"it has no number for nodes of type {others}: pods that name no type, and get"
+        yield "  the number of otherwise, do not go there"
 
 
 def _heading(preset: Preset) -> Iterator[str]:

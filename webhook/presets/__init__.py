@@ -56,6 +56,11 @@ class Preset:
         quantities = self.profile["spec"].get("quantities", ())
         return [name for each in quantities for name in each.get("byNodeType", ())]
 
+    @property
+    def waits_for_types(self) -> bool:
+        """Tell whether it has no number yet for pods that name no type."""
+        return bool(_NOT_WRITTEN.search(self.text))
+
     def for_nodes(self, types: Sequence[str]) -> Preset:
         """Return it with the number for pods that name no type, where nodes are of these *types*.
 
