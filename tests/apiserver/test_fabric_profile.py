@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from tests.cluster.assets import binary
 from tests.cluster.client import Response
@@ -21,6 +23,7 @@ from tests.cluster.webhook import Webhook
 from tests.profiles import CLOSED_LIST
 from tests.validate.rows import BROKEN, COMPLETE, as_object
 from tests.waiting import wait_until
+from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.validate.definition import definition as shipped_definition
@@ -108,6 +111,36 @@ def test_explains_fields_that_people_ask_for(definition: ControlPlane) -> None:
         told = definition.kubectl("explain", f"fabricprofile.{path}").stdout
         assert "<no description>" not in told
         assert "DESCRIPTION:" in told
+
+
+def test_the_command_shows_the_servers_own_words(definition: ControlPlane, tmp_path: Path) -> None:
+    enforced = {"pod-security.kubernetes.io/enforce": "restricted"}
+    definition.create_namespace("restricted", enforced)
+    config = definition.kubeconfig(tmp_path / "kubeconfig")
+
+    def validate(value: dict[str, Any]) -> tuple[int, str]:
+        file = tmp_path / "profile.yaml"
+        file.write_text(yaml.safe_dump(value))
+        arguments = [*("--server", "-n", "restricted"), f"--kubeconfig={config}"]
+        done = CliRunner().invoke(main, ["profiles", "validate", "-f", str(file), *arguments])
+        return done.exit_code, done.stdout
+
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": {"ipcLock": False}}))
+    assert status == 1
+    assert 'profile.yaml:1: server: pod in restricted: pods "a-' in told
+    assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false' in told
+    typo: dict[str, Any] = {"container": {"env": [{"name": "A", "valeu": "b"}]}, "accelerators": 0}
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": typo}))
+    assert status == 1
+    assert "spec.accelerators: 0 is less than the minimum of 1" in told
+    assert "server: spec.accelerators: Invalid value: 0: spec.accelerators in body should" in told
+    secure: dict[str, Any] = {"allowPrivilegeEscalation": False, "runAsNonRoot": True}
+    secure |= {"capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+    spec: dict[str, Any] = {"ipcLock": False, "container": {"securityContext": secure}}
+    assert validate(as_object({"metadata": {"name": "a"}, "spec": spec})) == (0, "")
+    spec["container"]["volumeMounts"] = [{"name": "a", "mountPath": "/a", "readonly": True}]
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": spec}))
+    assert 'unknown field "spec.containers[0].volumeMounts[0].readonly"' in told
 
 
 def paths_of(known: Any, above: str = "") -> Iterator[str]:

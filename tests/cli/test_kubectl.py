@@ -9,7 +9,7 @@ from webhook.cli import imported, kubectl_plugin
 
 ASK_A_CLUSTER: tuple[tuple[str, ...], ...] = (
     *(("dry-run",), ("status",), ("explain",), ("check",), ("page",), ("version",)),
-    *(("certs", "show"), ("certs", "rotate")),
+    *(("certs", "show"), ("certs", "rotate"), ("profiles", "validate")),
 )
 
 

@@ -32,11 +32,17 @@ _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 @dataclass(slots=True)
 class CheckedProfile:
-    """Hold a FabricProfile: name, or nothing, first line, and what is read of it if it is right."""
+    """Hold a FabricProfile, the line on which it begins, and what is read of it if it is right."""
 
     line: int
-    name: str
+    value: Object
     profile: Profile | None = None
+
+    @property
+    def name(self) -> str:
+        """Return its name; empty where it has none."""
+        metadata = self.value.get("metadata")
+        return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
 
 @dataclass(slots=True)
@@ -81,17 +87,15 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
     if is_object and kind not in API_VERSIONS and names.PREFIX not in version:
         found.others += 1
         return []
+    checked = CheckedProfile(line, value)
     faults: list[Fault] = []
     if kind == PROFILE_KIND:
-        written = value.get("metadata")
-        metadata = written if isinstance(written, dict) else {}
         faults += find_faults(value)
-        faults += _misspelt_metadata(metadata)
-        found.profiles.append(CheckedProfile(line, str(metadata.get("name", ""))))
+        faults += _misspelt_metadata(value.get("metadata"))
+        found.profiles.append(checked)
     try:
         read = parse_object(value)
-        if isinstance(read, Profile):
-            found.profiles[-1].profile = read
+        checked.profile = read if isinstance(read, Profile) else None
     except Fault as fault:  # the webhook sees a little more than rules in CEL can say
         known = {each.location[:1] for each in faults}
         if not faults or fault.location[:1] in _HEAD - known:
@@ -99,10 +103,11 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
     return faults
 
 
-def _misspelt_metadata(metadata: Object) -> list[Fault]:
+def _misspelt_metadata(metadata: Any) -> list[Fault]:
+    written = metadata if isinstance(metadata, dict) else {}
     return [
         Fault(("metadata", each), unknown_field(str(each), _METADATA))
-        for each in metadata
+        for each in written
         if each not in _METADATA
     ]
 
