@@ -119,7 +119,8 @@ def _run_here(
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
     """Tell what went wrong, if anything: ours end with 1 where they found something."""
     ours = re.match(
-        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show|profiles validate)",
+        r"(?:\.venv/bin/|kubectl )?fabric-injector "
+        r"(?:check|explain|status|dry-run|certs show|profiles validate)",
         command,
     )
     if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
