@@ -79,7 +79,7 @@ class PageAnswers:
     def status(self, namespace: str | None) -> Object:
         """Return the document of ``status -o json``, and the time; *namespace* empty: of all."""
         space = self.namespace if namespace is None else namespace
-        document = look_at(self._cluster(space)).as_json(space)
+        document = look_at(self._cluster(space)).as_json()
         return fitted({**document, "jobs": document["jobs"][:MOST_ROWS]})
 
     def explain(self, namespace: str | None, name: str | None) -> Object:
