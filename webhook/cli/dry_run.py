@@ -24,13 +24,14 @@ from webhook.cli.server_side import ask_server
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
-from webhook.core.model import Namespace, Object
+from webhook.core.model import Namespace
 from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.screen import screen, why_not
 from webhook.dry_run.templates import find_templates, require_namespace
 from webhook.kube.catalogue import PODS, UNFINISHED
+from webhook.kube.reader import whole
 from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.profiles_read import of_file_objects
 
@@ -40,7 +41,7 @@ _KEYS = ("namespace", "workload", "would_be", "why")
 
 
 @click.command("dry-run", cls=options.ClusterCommand)
-@options.manifests
+@options.manifests()
 @options.recursive
 @options.namespace(help="Namespace of objects that name none.")
 @options.all_namespaces
@@ -203,14 +204,12 @@ def _row(job: Job, run: DryRun) -> tuple[str, ...]:
 
 def _find_workloads(snapshot: Snapshot, selector: str) -> list[Job]:
     """Return the workloads with unfinished pods, in the order of the table."""
-
-    def keep(pod: Object) -> Object | None:
-        is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, snapshot.system_namespace)
-        return None if is_out else {**pod, "apiVersion": "v1", "kind": "Pod"}
-
     resource = PODS.select(labels=selector, fields=UNFINISHED)
-    pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
-    return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
+    pods = snapshot.list_all(resource, whole, snapshot.namespace, partly=True)
+    out = (*NEVER_REACHED, snapshot.system_namespace)
+    kept = (pod for pod in pods if pod["metadata"]["namespace"] not in out)
+    jobs = find_jobs({**pod, "apiVersion": "v1", "kind": "Pod"} for pod in kept)
+    return sorted(jobs, key=lambda job: (job.namespace, _workload(job)))
 
 
 def _workload(job: Job) -> str:

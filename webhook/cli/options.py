@@ -49,12 +49,9 @@ system_namespace = option(
 profiles = option("--profiles", type=FILE, help="Use the profiles of this file, not the webhook's.")
 all_namespaces = option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 no_headers = option("--no-headers", is_flag=True, help="Print no line of headings.")
-manifests = option(
-    *("-f", "--file"),
-    type=MANIFEST,
-    multiple=True,
-    metavar="FILE",
-    help="File or folder; - is standard input.",
+_FILES = "File or folder; - is standard input."
+manifests = partial(
+    option, "-f", "--file", type=MANIFEST, multiple=True, metavar="FILE", help=_FILES
 )
 recursive = option("-R", "--recursive", is_flag=True, help="Read folders inside a folder too.")
 objects = partial(option, "--objects", multiple=True, help="File of objects in place of a cluster.")

@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command()
-@options.manifests
+@options.manifests(required=True)
 @options.recursive
 @options.output("json", help="A document with all faults.")
 def validate(file: tuple[Path, ...], recursive: bool, output: str | None) -> None:
@@ -37,8 +37,6 @@ def validate(file: tuple[Path, ...], recursive: bool, output: str | None) -> Non
       fabric-injector profiles validate -R -f clusters/
       kustomize build | fabric-injector profiles validate -f -
     """  # noqa: D301  # \\b is click's own mark
-    if not file:
-        raise click.UsageError("Missing option '-f' / '--file'.")
     try:
         from webhook.validate.text import check_text
     except ModuleNotFoundError as error:
