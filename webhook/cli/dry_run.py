@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import Listing, print_lines, print_listing
 from webhook.cli.inputs import (
     choose_profiles,
@@ -19,7 +20,7 @@ from webhook.cli.inputs import (
     read_manifests,
     read_profiles,
 )
-from webhook.cli.options import MANIFEST, connect_to_cluster, option
+from webhook.cli.options import MANIFEST, option
 from webhook.cli.server_side import ask_server
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
@@ -40,7 +41,7 @@ _NO_PROFILE = "no-profile"
 _KEYS = ("namespace", "workload", "would_be", "why")
 
 
-@click.command("dry-run", cls=options.ClusterCommand)
+@click.command("dry-run", cls=ClusterCommand)
 @options.manifests()
 @options.recursive
 @options.namespace(help="Namespace of objects that name none.")

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import echo, print_codes, print_document, print_findings, print_table
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.printable import printable
 from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain
@@ -34,7 +35,7 @@ _LETTERS |= {"wait": "w", "training": "T"}
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
-@click.command("explain", cls=options.ClusterCommand)
+@click.command("explain", cls=ClusterCommand)
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
 @options.selector(help="Explain the pods with these labels.")
 @options.namespace(help="Namespace of the pods.")

@@ -22,9 +22,9 @@ from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
-from webhook.cli.failure import with_cluster
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster, with_cluster
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.cli.page_answers import PageAnswers
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -55,7 +55,7 @@ _EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start fr
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
 
-@click.command("page", cls=options.ClusterCommand)
+@click.command("page", cls=ClusterCommand)
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
 )

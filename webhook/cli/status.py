@@ -12,9 +12,10 @@ from typing import NamedTuple
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
 from webhook.cli.inputs import note, read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
@@ -30,7 +31,7 @@ _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FINDIN
 _Shown = dict[tuple[str, str], tuple[object, ...]]
 
 
-@click.command("status", cls=options.ClusterCommand)
+@click.command("status", cls=ClusterCommand)
 @options.namespace(help="Namespace of the jobs.")
 @options.all_namespaces
 @options.selector(help="Show jobs whose pods have these labels.")

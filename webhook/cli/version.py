@@ -4,8 +4,9 @@ import click
 
 from webhook import __version__
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import print_document
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
 from webhook.kube.catalogue import DEPLOYMENTS
@@ -15,7 +16,7 @@ from webhook.world.installed_profiles import DEPLOYMENT
 _SECONDS = 5.0
 
 
-@click.command("version", cls=options.ClusterCommand)
+@click.command("version", cls=ClusterCommand)
 @option("--client", is_flag=True, help="Print the version of this program only.")
 @options.system_namespace
 @options.output("json", help="Print one JSON document.")
