@@ -293,7 +293,6 @@ def test_the_table_and_the_document(profiles: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("-A", "-n", "research"), "-n names one namespace, and -A means all"),
         (("-A", "-o", "table"), "Invalid value for '-o'"),
         (("-A", "--profiles", "/absent.yaml"), "/absent.yaml: cannot be read"),
     ],

@@ -12,7 +12,6 @@ import click
 from webhook.cli.options import FILE
 from webhook.core.errors import InputError, WebhookError
 from webhook.core.printable import LONGEST_TEXT, printable
-from webhook.kube.credentials import NoCredentials
 
 if TYPE_CHECKING:
     from webhook.kube.connection import Connection
@@ -79,18 +78,13 @@ def connect_to_cluster() -> Connection:
     user, groups, file = given["as"], given["as_group"], given["kubeconfig"]
     if groups and not user:
         raise InputError("--as-group needs --as: name the user too")
-    try:
-        connection = kubeconfig.connect(
-            kubeconfig=file and file.expanduser(),
-            context=given["context"] or "",
-            cluster=given["cluster"] or "",
-            impersonate=(user, *groups) if user else (),
-            request_seconds=given["request_timeout"] or 0.0,
-        )
-    except NoCredentials as error:
-        if "objects" in context.params:
-            raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
-        raise
+    connection = kubeconfig.connect(
+        kubeconfig=file and file.expanduser(),
+        context=given["context"] or "",
+        cluster=given["cluster"] or "",
+        impersonate=(user, *groups) if user else (),
+        request_seconds=given["request_timeout"] or 0.0,
+    )
     context.meta[_TITLE] = connection.title
     return connection
 

@@ -85,8 +85,8 @@ def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
     of_pods = any(given[key] for key in ("server", "objects", "diff", "verbose"))
     of_files = any(given[key] for key in ("profiles", "objects", "profile"))
     wrong = ""
-    if given["all_namespaces"] and (files or given["namespace"]):
-        wrong = "-A lists all workloads of the cluster: leave out -n and the file"
+    if given["all_namespaces"] and files:
+        wrong = "-A lists all workloads of the cluster: leave out the file"
     elif not files and not is_list:
         wrong = "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS"
     elif is_list and (of_pods or output in ("patch", "pod")):
@@ -157,7 +157,8 @@ def _list_workloads(given: dict[str, Any]) -> list[DryRun]:
     """
     read, system = read_profiles(given["profiles"]), given["system_namespace"]
     connection = connect_to_cluster()
-    snapshot = Snapshot(connection, given["namespace"] or "", system_namespace=system, given=read)
+    space = "" if given["all_namespaces"] else given["namespace"]
+    snapshot = Snapshot(connection, space, system_namespace=system, given=read)
     profiles = choose_profiles(snapshot.profiles(), given["profile"])
     world = permitted_world(connection)
     if profile := given["profile"]:

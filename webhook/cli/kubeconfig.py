@@ -15,13 +15,7 @@ from typing import Any
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.kube.connection import Connection
-from webhook.kube.credentials import (
-    SERVICE_ACCOUNT,
-    Credentials,
-    NoCredentials,
-    anonymous,
-    pod_credentials,
-)
+from webhook.kube.credentials import SERVICE_ACCOUNT, Credentials, anonymous, pod_credentials
 
 _LOOPBACK = "localhost,127.0.0.0/8,::1/128"
 
@@ -69,8 +63,8 @@ def find_credentials(
     if by_hand:
         raise InputError(f"{looked}; correct --kubeconfig or KUBECONFIG")
     no_pod = f"this is no pod with a service account ({service_account / 'token'})"
-    problem = f"no credentials for a cluster: {no_pod}, and there is {looked}"
-    raise NoCredentials(f"{problem}; set KUBECONFIG")
+    todo = "set KUBECONFIG; dry-run does without a cluster, by --objects FILE"
+    raise InputError(f"no credentials for a cluster: {no_pod}, and there is {looked}; {todo}")
 
 
 def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
@@ -119,8 +113,6 @@ def _check(cluster: Object, user: Object) -> None:
         raise InputError("insecure-skip-tls-verify is no boolean; write true or false")
     if not str(cluster.get("proxy-url") or "http").startswith("http"):
         raise InputError("proxy-url: only http and https proxies are supported; use one or none")
-    if not str(cluster.get("certificate-authority-data", "PEM") or "").strip():
-        raise InputError("certificate-authority-data is empty; leave it out or fill it")
     if "as" in user:
         raise InputError("as: impersonation is not read of a kubeconfig; give --as USER")
 

@@ -6,13 +6,10 @@ the printed address holds one after its ``#``, which no browser sends anywhere. 
 it, once, for a key of its own. Browsers would send a cookie to every port of this machine.
 """
 
-import os
 import secrets
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import click
 import waitress
@@ -187,18 +184,12 @@ def _dry_run(answers: PageAnswers) -> Object:
 
 
 def serve(answers: PageAnswers, port: int) -> None:
-    """Serve until SIGINT or SIGTERM end the process. Raises InputError for a taken port."""
+    """Serve until SIGINT or SIGTERM. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
     server = waitress.create_server(make_app(answers, keys), sockets=[sock])
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     where = f"{answers.title}; namespace {answers.namespace}"
     keys.print_next(f"{where}\nOpen in your browser, until Ctrl-C:")
     server.run()
-
-
-def _end(*_: object) -> NoReturn:
     click.echo("ended")
-    sys.stdout.flush()
-    os._exit(0)  # a thread may wait half a minute for the cluster's answer

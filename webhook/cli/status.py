@@ -1,6 +1,5 @@
 """Show all jobs, and what is wrong with each: ``fabric-injector status``."""
 
-import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -64,9 +63,6 @@ def command(
 
     Exit status: 0 no job fails, 1 a job fails, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    if all_namespaces and namespace:
-        raise click.UsageError("-n names one namespace, and -A means all: give one of them")
-    gc.disable()  # nothing that is read is garbage before the command ends
     given = read_profiles(profiles)
     connection = connect_to_cluster()
     space = "" if all_namespaces else namespace or connection.namespace
