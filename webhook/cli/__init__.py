@@ -62,8 +62,7 @@ class _Commands(click.Group):
 
 def imported(name: str) -> click.Command:
     """Return the command of this name, from the module of that name."""
-    module = import_module(f"webhook.cli.{name.replace('-', '_')}")
-    command: click.Command = module.command
+    command: click.Command = import_module(f"webhook.cli.{name.replace('-', '_')}").command
     return command
 
 

@@ -112,8 +112,7 @@ def with_cluster(message: str, title: str) -> str:
     if failed is None or title in message:
         return message
     status = failed["status"] or ""
-    for code, word, advice in _REMEDIES:
-        if code == status and word in message:
-            title += f": {advice}, or name another by --context or --kubeconfig"
-            break
+    fits = (each[2] for each in _REMEDIES if each[0] == status and each[1] in message)
+    if advice := next(fits, ""):
+        title += f": {advice}, or name another by --context or --kubeconfig"
     return f"{message}\nthis is {title}"

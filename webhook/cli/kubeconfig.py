@@ -33,8 +33,7 @@ def connect(
     that each may take, 0 for our own limits.
     """
     found = find_credentials(environ, **chosen)
-    space = found.namespace or "default"
-    found = replace(found, impersonate=impersonate, namespace=space)
+    found = replace(found, impersonate=impersonate, namespace=found.namespace or "default")
     return Connection(found, request_seconds=request_seconds)
 
 

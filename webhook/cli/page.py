@@ -8,13 +8,11 @@ it, once, for a key of its own. Browsers would send a cookie to every port of th
 
 import secrets
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import waitress
 from flask import Flask, Response, request
-from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 import webhook.page
@@ -53,9 +51,7 @@ _STRANGER = "this page is for whoever runs fabric-injector page: open the addres
 
 
 @click.command("page", cls=ClusterCommand)
-@option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
-)
+@option("--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0: a free one.")
 @options.namespace(help="Default namespace; else the kubeconfig's.")
 @options.profiles
 @options.system_namespace
@@ -134,16 +130,15 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
         response.headers.update(HEADERS)
         return response
 
-    def route(path: str, answer: Callable[[], ResponseReturnValue], method: str = "GET") -> None:
-        app.add_url_rule(path, path, answer, methods=[method])
-
-    route("/", lambda: app.send_static_file("index.html"))
-    route("/session", lambda: _session(keys), "POST")
-    route("/state", answers.state)
-    route("/dry-run", lambda: _dry_run(answers), "POST")
-    route("/status", lambda: answers.status(request.args.get("namespace")))
-    route("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
-    route("/check", answers.check)
+    app.get("/", endpoint="/")(lambda: app.send_static_file("index.html"))
+    app.get("/state")(answers.state)
+    app.get("/check")(answers.check)
+    app.get("/status", endpoint="status")(lambda: answers.status(request.args.get("namespace")))
+    app.get("/explain", endpoint="explain")(
+        lambda: answers.explain(*map(request.args.get, ("namespace", "job")))
+    )
+    app.post("/dry-run", endpoint="dry-run")(lambda: _dry_run(answers))
+    app.post("/session", endpoint="session")(lambda: _session(keys))
     return app
 
 
@@ -152,12 +147,11 @@ def _refuse_strangers(keys: Keys) -> None:
 
     A link on another site may open ``/``, which tells nothing to that site.
     """
-    host, *of_page = (
-        request.headers.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site")
-    )
-    if request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate":
-        of_page = ["", ""]
-    if refusal := refuse_foreign(host, *of_page):
+    sent = request.headers
+    host, origin, site = (sent.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site"))
+    if request.path == "/" and sent.get("Sec-Fetch-Mode") == "navigate":
+        origin = site = ""
+    if refusal := refuse_foreign(host, origin, site):
         raise refusal
     is_open = request.path in ("/", "/session") or request.path.startswith("/page/")
     if not (is_open or keys.opens(_sent_key())):
