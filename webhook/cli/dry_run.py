@@ -1,6 +1,5 @@
 """Show what would be injected: ``fabric-injector dry-run``, of manifests or of a cluster's pods."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -76,7 +75,7 @@ def command(**given: Any) -> None:
     is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
     _refuse_contradictions(given, is_list=is_list)
     runs = _list_workloads(given) if is_list else [_judge_files(given)]
-    sys.exit(_exit_status(runs, given["require_injection"]))
+    raise SystemExit(_exit_status(runs, given["require_injection"]))
 
 
 def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:

@@ -1,6 +1,5 @@
 """Say why a job trains slowly or does not start: ``fabric-injector explain``."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,7 +88,7 @@ def command(
         print_document({**explanation.as_json(), **findings}, output)
     else:
         print_explanation(explanation, timeline=timeline)
-    sys.exit(exit_status(explanation.findings))
+    raise SystemExit(exit_status(explanation.findings))
 
 
 def _print_code(written: str) -> None:

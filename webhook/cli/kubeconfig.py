@@ -7,7 +7,7 @@ service account.
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,6 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import SERVICE_ACCOUNT, Credentials, anonymous, pod_credentials
-
-_LOOPBACK = "localhost,127.0.0.0/8,::1/128"
 
 
 def connect(
@@ -73,7 +71,11 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     title = f"kubeconfig {', '.join(map(str, files))}"
     try:
         merger = KubeConfigMerger(os.pathsep.join(map(str, files)))  # type: ignore[no-untyped-call]
-        name = context or _current_context(merger.config_files.values())
+        # the first, as kubectl: among several files the library takes the last
+        current = (file.get("current-context") for file in merger.config_files.values())
+        name = context or next(filter(None, current), "")
+        if not name:
+            raise InputError("current-context: not set; run `kubectl config use-context NAME`")
         title += f", context {name}"
         of_context = merger.config["contexts"].get_with_name(name)["context"].value
         of_context["cluster"] = cluster or of_context.get("cluster")
@@ -91,14 +93,6 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     except Exception as error:  # the library raises whatever its assumptions meet
         problem = str(error) or repr(error)
     raise InputError(f"{title}: {problem}; see `kubectl config view`")
-
-
-def _current_context(documents: Iterable[Object]) -> str:
-    """Return the first, as kubectl does: among several files the library takes the last."""
-    for document in documents:
-        if name := document.get("current-context"):
-            return str(name)
-    raise InputError("current-context: not set; run `kubectl config use-context NAME`")
 
 
 def _check(cluster: Object, user: Object) -> None:
@@ -146,7 +140,7 @@ def _proxy(cluster: Object, found: Any) -> str:
 
     if chosen := cluster.get("proxy-url"):
         return str(chosen)
-    if should_bypass_proxies(found.host, f"{found.no_proxy or ''},{_LOOPBACK}"):
+    if should_bypass_proxies(found.host, f"{found.no_proxy or ''},localhost,127.0.0.0/8,::1/128"):
         return ""
     proxy = found.proxy or ""
     return proxy if "://" in proxy or not proxy else f"http://{proxy}"

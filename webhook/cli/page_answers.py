@@ -41,8 +41,7 @@ class PageAnswers:
     ) -> None:
         self.title = printable(connection.title, limit=None)
         self.namespace = namespace or connection.namespace
-        self._connection, self._profiles = connection, profiles
-        self._system = system
+        self._connection, self._profiles, self._system = connection, profiles, system
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does."""

@@ -12,7 +12,6 @@ from webhook.core.profiles.slips import did_you_mean
 from webhook.core.wording import listed
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
-_WIDTH = 100
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -20,9 +19,8 @@ _PARTS = (
 )
 
 
-@click.group("presets", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
+@click.group("presets")
+def command() -> None:
     """List the profiles that come with this program, or print one for kubectl apply.
 
     Each follows a vendor's manifest, at the commit shown with it. The comments above a profile say
@@ -36,8 +34,6 @@ def command(ctx: click.Context) -> None:
       fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile eks-efa
       kubectl apply -f profile.yaml
     """  # noqa: D301  # \\b is click's own mark
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_presets)
 
 
 @command.command("list")
@@ -102,5 +98,5 @@ def _heading(preset: Preset) -> Iterator[str]:
 def _wrapped(text: str, indent: str) -> list[str]:
     more = f"{indent}  " if indent else ""
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=more, break_long_words=False
+        text, 100, initial_indent=indent, subsequent_indent=more, break_long_words=False
     )

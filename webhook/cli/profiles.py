@@ -14,7 +14,6 @@ from webhook.core.printable import printable
 from webhook.core.wording import counted
 
 _EXTRA = "libraries are missing: in the source's folder, pipx install --force '.[validate]'"
-_COLUMNS = ("file", "line", "field", "message")
 
 
 @click.group("profiles")
@@ -44,20 +43,19 @@ def validate(file: tuple[Path, ...], recursive: bool, output: str | None) -> Non
     files = list_files(file, recursive=recursive)
     checked = {shown(path): check_text(read_text(path)) for path in files}
     faults = [
-        (source, problem.line, problem.path, problem.message)
+        {"file": source, "line": each.line, "field": each.path, "message": each.message}
         for source, found in checked.items()
-        for problem in found.problems
+        for each in found.problems
     ]
     profiles = sum(len(found.profiles) for found in checked.values())
     others = sum(found.others for found in checked.values())
     if not (profiles or faults):
         raise InputError("expected FabricProfiles, found none; name their file")
     if output:
-        entries = [dict(zip(_COLUMNS, fault, strict=True)) for fault in faults]
-        print_document({"profiles": profiles, "others": others, "faults": entries}, output)
+        print_document({"profiles": profiles, "others": others, "faults": faults}, output)
     else:
-        for source, line, field, message in faults:
-            click.echo(printable(f"{source}:{line}: {field}: {message}", limit=None))
+        for fault in faults:
+            click.echo(printable("{file}:{line}: {field}: {message}".format(**fault), limit=None))
         beside = f"; {counted(others, 'other object')} left out" if others else ""
         note(f"{counted(profiles, 'profile')}, {counted(len(faults), 'fault')}{beside}")
     raise SystemExit(1 if faults else 0)
