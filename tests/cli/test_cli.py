@@ -96,7 +96,7 @@ def test_the_wait_step_imports_little() -> None:
 
 
 def test_says_that_the_disk_is_full() -> None:
-    command = [sys.executable, "-m", "webhook", "presets"]
+    command = [sys.executable, "-m", "webhook", "presets", "list"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     told = "Error: the output cannot be written: No space left on device\n"

@@ -101,6 +101,12 @@ def test_one_namespace_takes_rights_in_it_alone(folder: Path, cluster: FakeApiSe
     assert all("/namespaces/research/" in path for path in listed)
 
 
+def test_all_namespaces_go_before_one_as_in_kubectl(folder: Path, cluster: FakeApiServer) -> None:
+    one = call("-n", "research", "--profile", "rdma-shared", env=kubeconfig(folder, cluster))
+    both = call("-A", "-n", "research", "--profile", "rdma-shared", env=kubeconfig(folder, cluster))
+    assert ("llama" in one.stdout, "llama" in both.stdout) == (False, True)
+
+
 def test_a_pod_that_would_be_denied_is_status_1_and_says_why(
     folder: Path, cluster: FakeApiServer
 ) -> None:
@@ -122,8 +128,7 @@ def test_says_that_pods_may_not_be_listed(folder: Path, cluster: FakeApiServer) 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("-A", "-f", "pod.yaml"), "leave out -n and the file"),
-        (("-A", "-n", "research"), "leave out -n and the file"),
+        (("-A", "-f", "pod.yaml"), "leave out the file"),
         (("-A", "--server"), "a list takes -o json|yaml|name|wide"),
         (("-n", "research", "-o", "patch"), "a list takes -o json|yaml|name|wide"),
         ((), "or list workloads: -A or -n NS"),

@@ -91,7 +91,7 @@ def test_takes_the_kubeconfig_where_no_token_is_mounted(tmp_path: Path) -> None:
 def test_names_all_places_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=rf"no kubeconfig at {tmp_path}/.kube/config; set KUBECONFIG$",
+        match=rf"no kubeconfig at {tmp_path}/.kube/config; set KUBECONFIG; dry-run does without",
     ):
         find_credentials({"HOME": str(tmp_path)})
     with pytest.raises(InputError, match=r"no kubeconfig at /none/a, /none/b"):
@@ -174,7 +174,6 @@ server    | cluster: {server: a} | server is no http or https URL; write https:/
 skip      | cluster: {insecure-skip-tls-verify: 'no'} | insecure-skip-tls-verify is no boolean;
 no file   | cluster: {certificate-authority: none} | File does not exist: FOLDER/none; see `kubectl
 empty CA  | cluster: {certificate-authority: empty} | certificate authority: not usable
-no data   | cluster: {certificate-authority-data: ''} | certificate-authority-data is empty; leave
 socks     | cluster: {proxy-url: 'socks5://p'} | proxy-url: only http and https proxies are
 half pair | user: {client-certificate-data: YQ==} | client certificate and key: not usable
 another   | user: {token: t, as: admin} | as: impersonation is not read of a kubeconfig; give --as

@@ -29,7 +29,7 @@ def test_lists_each_with_source_date_images_and_what_verified_means() -> None:
         assert f"{source['url']} ({source['date']})" in listed
         assert all(image in listed for image in preset.images)
         told = f"{preset.about['verified']}: {VERIFIED[preset.about['verified']]}.\n"
-        assert told in CliRunner().invoke(main, ["presets"]).stderr
+        assert told in CliRunner().invoke(main, ["presets", "list"]).stderr
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

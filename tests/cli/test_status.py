@@ -293,7 +293,6 @@ def test_the_table_and_the_document(profiles: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("-A", "-n", "research"), "-n names one namespace, and -A means all"),
         (("-A", "-o", "table"), "Invalid value for '-o'"),
         (("-A", "--profiles", "/absent.yaml"), "/absent.yaml: cannot be read"),
     ],
@@ -308,18 +307,18 @@ def test_says_that_there_is_no_job(profiles: Path) -> None:
     scene.pods = {}
     result = invoke(cluster(scene), "-A", "--profiles", str(profiles))
     assert result.exit_code == 0
-    told = "no job in any namespace is injected, or trains where a profile is asked for"
+    told = "no live job in any namespace is injected, or trains where a profile is asked for"
     assert told in result.stdout
 
 
-def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
+def test_a_job_that_has_ended_is_no_live_one(profiles: Path) -> None:
     scene = Scene()
     for pod in scene.pods.values():
         pod["status"]["phase"] = "Succeeded"
     connection = cluster(scene)
     result = invoke(connection, "-A", "--profiles", str(profiles))
     assert result.exit_code == 0
-    assert f"no job in any namespace has a live pod; ended: {SPACE}/bert" in result.stdout
+    assert "no live job in any namespace is injected" in result.stdout
 
 
 def test_fits_the_terminal(

@@ -14,7 +14,6 @@ from webhook.core.model import Object
 from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.status import ended_jobs
 
 GROUP = "leaderworkerset.sigs.k8s.io/group-index"
 LWS = "leaderworkerset.sigs.k8s.io/name"
@@ -146,9 +145,3 @@ def test_of_several_runs_of_one_name_the_live_one_is_meant_else_the_newest() -> 
     assert explained(cluster(old, new), "job/k11") == ["a-1"]
     assert explained(cluster(old, ended(new)), "job/a") == ["a-0"]
     assert explained(cluster(ended(old), ended(new)), "job/a") == ["a-1"]
-
-
-def test_a_job_has_ended_where_an_injected_pod_of_it_was_and_none_lives() -> None:
-    over = [ended(pod("a", "over", key="k")), ended(pod("b", "never"))]
-    runs = [ended(pod("c", "again", key="l")), pod("d", "again", key="l")]
-    assert ended_jobs(find_jobs([*over, *runs])) == [(SPACE, "over")]

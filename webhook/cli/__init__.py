@@ -47,10 +47,9 @@ class _Commands(click.Group):
             click.echo(err=True)  # behind the ^C of the terminal
             ctx.exit(130)
         except Exception as error:
-            from webhook.cli.failure import failure_by
-            from webhook.cli.options import TITLE
+            from webhook.cli.cluster import failure_by
 
-            if failure := failure_by(error, ctx.meta.get(TITLE, "")):
+            if failure := failure_by(error, ctx):
                 raise failure from None
             raise
 
@@ -63,8 +62,7 @@ class _Commands(click.Group):
 
 def imported(name: str) -> click.Command:
     """Return the command of this name, from the module of that name."""
-    module = import_module(f"webhook.cli.{name.replace('-', '_')}")
-    command: click.Command = module.command
+    command: click.Command = import_module(f"webhook.cli.{name.replace('-', '_')}").command
     return command
 
 

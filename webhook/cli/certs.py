@@ -9,7 +9,8 @@ from certs.faults import leaf_of, pair_faults
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.rotation import Kind, Policy
 from webhook.cli import options
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
+from webhook.cli.options import option
 from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
 from webhook.core.errors import InputError
@@ -25,7 +26,7 @@ def command() -> None:
     """
 
 
-@command.command(cls=options.ClusterCommand)
+@command.command(cls=ClusterCommand)
 @options.system_namespace
 def show(system_namespace: str) -> None:
     """Print the serving certificate and the CAs, and what is wrong with them.
@@ -55,7 +56,7 @@ def show(system_namespace: str) -> None:
     click.echo("ok; fabric-injector check says whether the cluster trusts it")
 
 
-@command.command(cls=options.ClusterCommand)
+@command.command(cls=ClusterCommand)
 @option("--authority", is_flag=True, help="Ask for a new CA too; it signs once all trust it.")
 @options.system_namespace
 def rotate(authority: bool, system_namespace: str) -> None:

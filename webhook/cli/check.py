@@ -5,16 +5,17 @@ from pathlib import Path
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import echo, print_codes, print_document, print_findings
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.printable import printable
 from webhook.core.wording import counted
 from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.finding import as_document, count, exit_status, grouped
 
 
-@click.command("check", cls=options.ClusterCommand)
+@click.command("check", cls=ClusterCommand)
 @options.profiles
 @options.namespace(help="Check only the pods of this namespace.")
 @option(

@@ -3,8 +3,6 @@
 import click
 from click.shell_completion import get_completion_class
 
-_PROGRAM = "fabric-injector"
-
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -20,4 +18,4 @@ def command(shell: str) -> None:
 
     made = get_completion_class(shell)
     assert made is not None  # noqa: S101  # the choice above is click's own
-    click.echo(made(main, {}, _PROGRAM, "_FABRIC_INJECTOR_COMPLETE").source())
+    click.echo(made(main, {}, "fabric-injector", "_FABRIC_INJECTOR_COMPLETE").source())

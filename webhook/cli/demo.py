@@ -1,6 +1,5 @@
 """Show what a TorchX job becomes, on sample data: ``fabric-injector demo``."""
 
-import sys
 from importlib.resources import as_file, files
 
 import click
@@ -27,4 +26,4 @@ def command(diff: bool, verbose: bool) -> None:
         profiles = parse_profiles((folder / "profiles.yaml").read_bytes())
     run = dry_run(text, namespace=None, profile=None, profiles=profiles, world=world)
     print_lines(screen(run, diff=diff, verbose=verbose))
-    sys.exit(0 if all(pod.is_injected for pod in run.pods) else 1)
+    raise SystemExit(0 if all(pod.is_injected for pod in run.pods) else 1)

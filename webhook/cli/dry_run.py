@@ -1,6 +1,5 @@
 """Show what would be injected: ``fabric-injector dry-run``, of manifests or of a cluster's pods."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import Listing, print_lines, print_listing
 from webhook.cli.inputs import (
     choose_profiles,
@@ -19,18 +19,19 @@ from webhook.cli.inputs import (
     read_manifests,
     read_profiles,
 )
-from webhook.cli.options import MANIFEST, connect_to_cluster, option
+from webhook.cli.options import MANIFEST, option
 from webhook.cli.server_side import ask_server
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
-from webhook.core.model import Namespace, Object
+from webhook.core.model import Namespace
 from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.screen import screen, why_not
 from webhook.dry_run.templates import find_templates, require_namespace
 from webhook.kube.catalogue import PODS, UNFINISHED
+from webhook.kube.reader import whole
 from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.profiles_read import of_file_objects
 
@@ -39,8 +40,8 @@ _NO_PROFILE = "no-profile"
 _KEYS = ("namespace", "workload", "would_be", "why")
 
 
-@click.command("dry-run", cls=options.ClusterCommand)
-@options.manifests
+@click.command("dry-run", cls=ClusterCommand)
+@options.manifests()
 @options.recursive
 @options.namespace(help="Namespace of objects that name none.")
 @options.all_namespaces
@@ -74,7 +75,7 @@ def command(**given: Any) -> None:
     is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
     _refuse_contradictions(given, is_list=is_list)
     runs = _list_workloads(given) if is_list else [_judge_files(given)]
-    sys.exit(_exit_status(runs, given["require_injection"]))
+    raise SystemExit(_exit_status(runs, given["require_injection"]))
 
 
 def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
@@ -83,8 +84,8 @@ def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
     of_pods = any(given[key] for key in ("server", "objects", "diff", "verbose"))
     of_files = any(given[key] for key in ("profiles", "objects", "profile"))
     wrong = ""
-    if given["all_namespaces"] and (files or given["namespace"]):
-        wrong = "-A lists all workloads of the cluster: leave out -n and the file"
+    if given["all_namespaces"] and files:
+        wrong = "-A lists all workloads of the cluster: leave out the file"
     elif not files and not is_list:
         wrong = "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS"
     elif is_list and (of_pods or output in ("patch", "pod")):
@@ -155,7 +156,8 @@ def _list_workloads(given: dict[str, Any]) -> list[DryRun]:
     """
     read, system = read_profiles(given["profiles"]), given["system_namespace"]
     connection = connect_to_cluster()
-    snapshot = Snapshot(connection, given["namespace"] or "", system_namespace=system, given=read)
+    space = "" if given["all_namespaces"] else given["namespace"]
+    snapshot = Snapshot(connection, space, system_namespace=system, given=read)
     profiles = choose_profiles(snapshot.profiles(), given["profile"])
     world = permitted_world(connection)
     if profile := given["profile"]:
@@ -203,14 +205,12 @@ def _row(job: Job, run: DryRun) -> tuple[str, ...]:
 
 def _find_workloads(snapshot: Snapshot, selector: str) -> list[Job]:
     """Return the workloads with unfinished pods, in the order of the table."""
-
-    def keep(pod: Object) -> Object | None:
-        is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, snapshot.system_namespace)
-        return None if is_out else {**pod, "apiVersion": "v1", "kind": "Pod"}
-
     resource = PODS.select(labels=selector, fields=UNFINISHED)
-    pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
-    return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
+    pods = snapshot.list_all(resource, whole, snapshot.namespace, partly=True)
+    out = (*NEVER_REACHED, snapshot.system_namespace)
+    kept = (pod for pod in pods if pod["metadata"]["namespace"] not in out)
+    jobs = find_jobs({**pod, "apiVersion": "v1", "kind": "Pod"} for pod in kept)
+    return sorted(jobs, key=lambda job: (job.namespace, _workload(job)))
 
 
 def _workload(job: Job) -> str:

@@ -1,6 +1,5 @@
 """Say why a job trains slowly or does not start: ``fabric-injector explain``."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,9 +7,10 @@ from pathlib import Path
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import echo, print_codes, print_document, print_findings, print_table
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.printable import printable
 from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain
@@ -20,8 +20,8 @@ from webhook.diagnose.jobs import KINDS, find_kind
 from webhook.diagnose.manual import find_code
 from webhook.diagnose.snapshot import UNREAD, Snapshot
 from webhook.diagnose.wording import duration
+from webhook.world.view import REFUSED
 
-_FEW = 2
 _TARGETS = {"job": "job", "jobs": "job", "pod": "pod", "pods": "pod", "po": "pod"}
 """How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
@@ -34,7 +34,7 @@ _LETTERS |= {"wait": "w", "training": "T"}
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
-@click.command("explain", cls=options.ClusterCommand)
+@click.command("explain", cls=ClusterCommand)
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
 @options.selector(help="Explain the pods with these labels.")
 @options.namespace(help="Namespace of the pods.")
@@ -69,8 +69,7 @@ def command(
       fabric-injector explain job bert -n research
       fabric-injector explain pod bert-worker-3 -n research
       kubectl fabric-injector explain -l team=vision -o json
-      fabric-injector explain job bert -n research --timeline
-      fabric-injector explain job bert -n research --logs
+      fabric-injector explain job bert -n research --timeline --logs
       fabric-injector explain --code variable-disagrees
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
@@ -89,7 +88,7 @@ def command(
         print_document({**explanation.as_json(), **findings}, output)
     else:
         print_explanation(explanation, timeline=timeline)
-    sys.exit(exit_status(explanation.findings))
+    raise SystemExit(exit_status(explanation.findings))
 
 
 def _print_code(written: str) -> None:
@@ -139,15 +138,15 @@ def print_explanation(explanation: Explanation, *, timeline: bool = False) -> No
 
 def unread_at_once(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the findings; all that the caller may not read becomes one."""
-    refused = [each for each in findings if each.code is UNREAD and " answered 403" in each.message]
-    if len(refused) < _FEW:
+    refused = [each for each in findings if each.code is UNREAD and REFUSED in each.message]
+    if len(refused) < 2:
         return findings
     parts = ", ".join(sorted(each.subject for each in refused))
     message = f"your account may not read {parts}: what they say is unknown"
     action = "ask for get and list of them, or let an administrator run this"
-    joined = Finding("warn", UNREAD, "rights", message, f"{action}; -o json holds each answer")
-    at = findings.index(refused[0])
-    return [*findings[:at], joined, *(each for each in findings[at:] if each not in refused)]
+    joined = UNREAD.warn("rights", message, f"{action}; -o json holds each answer")
+    left = [joined if each is refused[0] else each for each in findings]
+    return [each for each in left if each not in refused]
 
 
 def _members(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:

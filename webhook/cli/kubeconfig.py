@@ -7,7 +7,7 @@ service account.
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,7 @@ from typing import Any
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.kube.connection import Connection
-from webhook.kube.credentials import (
-    SERVICE_ACCOUNT,
-    Credentials,
-    NoCredentials,
-    anonymous,
-    pod_credentials,
-)
-
-_LOOPBACK = "localhost,127.0.0.0/8,::1/128"
+from webhook.kube.credentials import SERVICE_ACCOUNT, Credentials, anonymous, pod_credentials
 
 
 def connect(
@@ -39,8 +31,7 @@ def connect(
     that each may take, 0 for our own limits.
     """
     found = find_credentials(environ, **chosen)
-    space = found.namespace or "default"
-    found = replace(found, impersonate=impersonate, namespace=space)
+    found = replace(found, impersonate=impersonate, namespace=found.namespace or "default")
     return Connection(found, request_seconds=request_seconds)
 
 
@@ -69,8 +60,8 @@ def find_credentials(
     if by_hand:
         raise InputError(f"{looked}; correct --kubeconfig or KUBECONFIG")
     no_pod = f"this is no pod with a service account ({service_account / 'token'})"
-    problem = f"no credentials for a cluster: {no_pod}, and there is {looked}"
-    raise NoCredentials(f"{problem}; set KUBECONFIG")
+    todo = "set KUBECONFIG; dry-run does without a cluster, by --objects FILE"
+    raise InputError(f"no credentials for a cluster: {no_pod}, and there is {looked}; {todo}")
 
 
 def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
@@ -80,7 +71,11 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     title = f"kubeconfig {', '.join(map(str, files))}"
     try:
         merger = KubeConfigMerger(os.pathsep.join(map(str, files)))  # type: ignore[no-untyped-call]
-        name = context or _current_context(merger.config_files.values())
+        # the first, as kubectl: among several files the library takes the last
+        current = (file.get("current-context") for file in merger.config_files.values())
+        name = context or next(filter(None, current), "")
+        if not name:
+            raise InputError("current-context: not set; run `kubectl config use-context NAME`")
         title += f", context {name}"
         of_context = merger.config["contexts"].get_with_name(name)["context"].value
         of_context["cluster"] = cluster or of_context.get("cluster")
@@ -100,14 +95,6 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     raise InputError(f"{title}: {problem}; see `kubectl config view`")
 
 
-def _current_context(documents: Iterable[Object]) -> str:
-    """Return the first, as kubectl does: among several files the library takes the last."""
-    for document in documents:
-        if name := document.get("current-context"):
-            return str(name)
-    raise InputError("current-context: not set; run `kubectl config use-context NAME`")
-
-
 def _check(cluster: Object, user: Object) -> None:
     """Refuse what the library would pass over.
 
@@ -119,8 +106,6 @@ def _check(cluster: Object, user: Object) -> None:
         raise InputError("insecure-skip-tls-verify is no boolean; write true or false")
     if not str(cluster.get("proxy-url") or "http").startswith("http"):
         raise InputError("proxy-url: only http and https proxies are supported; use one or none")
-    if not str(cluster.get("certificate-authority-data", "PEM") or "").strip():
-        raise InputError("certificate-authority-data is empty; leave it out or fill it")
     if "as" in user:
         raise InputError("as: impersonation is not read of a kubeconfig; give --as USER")
 
@@ -155,7 +140,7 @@ def _proxy(cluster: Object, found: Any) -> str:
 
     if chosen := cluster.get("proxy-url"):
         return str(chosen)
-    if should_bypass_proxies(found.host, f"{found.no_proxy or ''},{_LOOPBACK}"):
+    if should_bypass_proxies(found.host, f"{found.no_proxy or ''},localhost,127.0.0.0/8,::1/128"):
         return ""
     proxy = found.proxy or ""
     return proxy if "://" in proxy or not proxy else f"http://{proxy}"

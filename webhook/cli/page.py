@@ -6,25 +6,20 @@ the printed address holds one after its ``#``, which no browser sends anywhere. 
 it, once, for a key of its own. Browsers would send a cookie to every port of this machine.
 """
 
-import os
 import secrets
 import signal
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import click
 import waitress
 from flask import Flask, Response, request
-from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 import webhook.page
 from webhook.cli import options
-from webhook.cli.failure import with_cluster
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster, with_cluster
 from webhook.cli.inputs import read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.cli.page_answers import PageAnswers
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -55,10 +50,8 @@ _EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start fr
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
 
-@click.command("page", cls=options.ClusterCommand)
-@option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
-)
+@click.command("page", cls=ClusterCommand)
+@option("--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0: a free one.")
 @options.namespace(help="Default namespace; else the kubeconfig's.")
 @options.profiles
 @options.system_namespace
@@ -137,16 +130,15 @@ def make_app(answers: PageAnswers, keys: Keys) -> Flask:
         response.headers.update(HEADERS)
         return response
 
-    def route(path: str, answer: Callable[[], ResponseReturnValue], method: str = "GET") -> None:
-        app.add_url_rule(path, path, answer, methods=[method])
-
-    route("/", lambda: app.send_static_file("index.html"))
-    route("/session", lambda: _session(keys), "POST")
-    route("/state", answers.state)
-    route("/dry-run", lambda: _dry_run(answers), "POST")
-    route("/status", lambda: answers.status(request.args.get("namespace")))
-    route("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
-    route("/check", answers.check)
+    app.get("/", endpoint="/")(lambda: app.send_static_file("index.html"))
+    app.get("/state")(answers.state)
+    app.get("/check")(answers.check)
+    app.get("/status", endpoint="status")(lambda: answers.status(request.args.get("namespace")))
+    app.get("/explain", endpoint="explain")(
+        lambda: answers.explain(*map(request.args.get, ("namespace", "job")))
+    )
+    app.post("/dry-run", endpoint="dry-run")(lambda: _dry_run(answers))
+    app.post("/session", endpoint="session")(lambda: _session(keys))
     return app
 
 
@@ -155,12 +147,11 @@ def _refuse_strangers(keys: Keys) -> None:
 
     A link on another site may open ``/``, which tells nothing to that site.
     """
-    host, *of_page = (
-        request.headers.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site")
-    )
-    if request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate":
-        of_page = ["", ""]
-    if refusal := refuse_foreign(host, *of_page):
+    sent = request.headers
+    host, origin, site = (sent.get(each, "") for each in ("Host", "Origin", "Sec-Fetch-Site"))
+    if request.path == "/" and sent.get("Sec-Fetch-Mode") == "navigate":
+        origin = site = ""
+    if refusal := refuse_foreign(host, origin, site):
         raise refusal
     is_open = request.path in ("/", "/session") or request.path.startswith("/page/")
     if not (is_open or keys.opens(_sent_key())):
@@ -187,18 +178,12 @@ def _dry_run(answers: PageAnswers) -> Object:
 
 
 def serve(answers: PageAnswers, port: int) -> None:
-    """Serve until SIGINT or SIGTERM end the process. Raises InputError for a taken port."""
+    """Serve until SIGINT or SIGTERM. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
     server = waitress.create_server(make_app(answers, keys), sockets=[sock])
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     where = f"{answers.title}; namespace {answers.namespace}"
     keys.print_next(f"{where}\nOpen in your browser, until Ctrl-C:")
     server.run()
-
-
-def _end(*_: object) -> NoReturn:
     click.echo("ended")
-    sys.stdout.flush()
-    os._exit(0)  # a thread may wait half a minute for the cluster's answer

@@ -31,22 +31,17 @@ class PageAnswers:
     """Answer by the cluster of *connection*, each time as it is then.
 
     *namespace* is the default one, None for the kubeconfig's. *profiles*: a file in place of the
-    webhook's own. *system_namespace*: where fabric-injector is installed.
+    webhook's own. *system*: the namespace where fabric-injector is installed.
 
     Any thread may call any method. Each raises InputError or Unavailable, with what to do.
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        namespace: str | None,
-        profiles: Path | None,
-        system_namespace: str,
+        self, connection: Connection, namespace: str | None, profiles: Path | None, system: str
     ) -> None:
         self.title = printable(connection.title, limit=None)
         self.namespace = namespace or connection.namespace
-        self._connection, self._profiles = connection, profiles
-        self._system_namespace = system_namespace
+        self._connection, self._profiles, self._system = connection, profiles, system
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does."""
@@ -79,7 +74,7 @@ class PageAnswers:
     def status(self, namespace: str | None) -> Object:
         """Return the document of ``status -o json``, and the time; *namespace* empty: of all."""
         space = self.namespace if namespace is None else namespace
-        document = look_at(self._cluster(space)).as_json(space)
+        document = look_at(self._cluster(space)).as_json()
         return fitted({**document, "jobs": document["jobs"][:MOST_ROWS]})
 
     def explain(self, namespace: str | None, name: str | None) -> Object:
@@ -98,13 +93,13 @@ class PageAnswers:
         Each finding has *means* beside its code.
         """
         given = read_profiles(self._profiles, faulty=True)
-        system = self._system_namespace
+        system = self._system
         found = check(open_snapshot(self._connection, system_namespace=system, given=given))
         findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
         return fitted({"systemNamespace": system, "findings": findings, "summary": count(found)})
 
     def _cluster(self, namespace: str) -> Snapshot:
-        system, given = self._system_namespace, read_profiles(self._profiles)
+        system, given = self._system, read_profiles(self._profiles)
         return Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import FORMS, Listing, print_listing
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import InputError, Unavailable
@@ -16,7 +17,6 @@ from webhook.core.wording import listed
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
-_WIDTH = 100
 _PATIENCE = 3.0
 """Seconds for a cluster that was not asked for."""
 _PARTS = (
@@ -26,9 +26,8 @@ _PARTS = (
 )
 
 
-@click.group("presets", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
+@click.group("presets")
+def command() -> None:
     """List the profiles that come with this program, or print one for kubectl apply.
 
     Each follows a vendor's manifest, at the commit shown with it. The comments above a profile say
@@ -42,8 +41,6 @@ def command(ctx: click.Context) -> None:
       fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile eks-efa
       kubectl apply -f profile.yaml
     """  # noqa: D301  # \\b is click's own mark
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_presets)
 
 
 @command.command("list")
@@ -67,7 +64,7 @@ def list_presets(output: str | None, no_headers: bool) -> None:
             click.echo(f"{word}: {VERIFIED[word]}.", err=True)
 
 
-@command.command(cls=options.ClusterCommand)
+@command.command(cls=ClusterCommand)
 @click.argument("name", type=click.Choice(preset_names()), metavar="NAME")
 @option(
     "--instance-type",
@@ -79,22 +76,16 @@ def list_presets(output: str | None, no_headers: bool) -> None:
 )
 def show(name: str, types: tuple[str, ...]) -> None:
     """Print a preset: a FabricProfile under a comment that says what to change."""
-    preset = _filled(read_preset(name), types)
-    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
-    click.echo(comment + preset.text, nl=False)
-
-
-def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
-    """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
+    preset = read_preset(name)
     for each in types:
         if each not in preset.node_types:
             meant = did_you_mean(each, preset.node_types) or listed(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
-    if preset.node_types and not types:
-        for line in _proposed(preset):
-            click.echo(line, err=True)
-    return preset.for_nodes(types)
+    for line in _proposed(preset) if preset.node_types and not types else ():
+        click.echo(line, err=True)
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
+    click.echo(comment + preset.for_nodes(types).text, nl=False)
 
 
 def _proposed(preset: Preset) -> Iterator[str]:
@@ -134,5 +125,5 @@ def _heading(preset: Preset) -> Iterator[str]:
 def _wrapped(text: str, indent: str) -> list[str]:
     more = f"{indent}  " if indent else ""
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=more, break_long_words=False
+        text, 100, initial_indent=indent, subsequent_indent=more, break_long_words=False
     )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import print_document
 from webhook.cli.inputs import list_files, note, read_text, shown
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.cli.server_side import ask_server
 from webhook.core.errors import InputError
 from webhook.core.printable import printable
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # it needs the extra
     from webhook.validate.text import CheckedProfile
 
 _EXTRA = "libraries are missing: in the source's folder, pipx install --force '.[validate]'"
-_COLUMNS = ("file", "line", "field", "message")
 _DRY_RUN = {"dryRun": "All", "fieldValidation": "Strict"}
 _NOT_ASKED = {
     401: "log in to the cluster again",
@@ -39,8 +39,8 @@ def command() -> None:
     """Validate profiles before you apply them."""
 
 
-@command.command(cls=options.ClusterCommand)
-@options.manifests
+@command.command(cls=ClusterCommand)
+@options.manifests(required=True)
 @options.recursive
 @option("--server", is_flag=True, help="Ask the cluster too, by dry-run creates.")
 @options.namespace(help="With --server: namespace of the pods.")
@@ -63,8 +63,6 @@ def validate(
       kustomize build | fabric-injector profiles validate -f -
       fabric-injector profiles validate -f profile.yaml --server -n research
     """  # noqa: D301  # \\b is click's own mark
-    if not file:
-        raise click.UsageError("Missing option '-f' / '--file'.")
     try:
         from webhook.validate.text import check_text
     except ModuleNotFoundError as error:
@@ -72,15 +70,15 @@ def validate(
     files = list_files(file, recursive=recursive)
     checked = {shown(path): check_text(read_text(path)) for path in files}
     faults = [
-        (source, problem.line, problem.path, problem.message)
+        {"file": source, "line": each.line, "field": each.path, "message": each.message}
         for source, found in checked.items()
-        for problem in found.problems
+        for each in found.problems
     ]
     if server:
         connection = connect_to_cluster()
         space = namespace or connection.namespace or "default"
         faults += [
-            (source, profile.line, "server", words)
+            {"file": source, "line": profile.line, "field": "server", "message": words}
             for source, found in checked.items()
             for profile in found.profiles
             for words in _ask(connection, space, profile)
@@ -90,11 +88,10 @@ def validate(
     if not (profiles or faults):
         raise InputError("expected FabricProfiles, found none; name their file")
     if output:
-        entries = [dict(zip(_COLUMNS, fault, strict=True)) for fault in faults]
-        print_document({"profiles": profiles, "others": others, "faults": entries}, output)
+        print_document({"profiles": profiles, "others": others, "faults": faults}, output)
     else:
-        for source, line, field, message in faults:
-            click.echo(printable(f"{source}:{line}: {field}: {message}", limit=None))
+        for fault in faults:
+            click.echo(printable("{file}:{line}: {field}: {message}".format(**fault), limit=None))
         beside = f"; {counted(others, 'other object')} left out" if others else ""
         note(f"{counted(profiles, 'profile')}, {counted(len(faults), 'fault')}{beside}")
     raise SystemExit(1 if faults else 0)

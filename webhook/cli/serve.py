@@ -17,8 +17,6 @@ from webhook.serve.run import WebhookSettings, run
 from webhook.world.cluster import Cluster
 
 _VERSIONS = {"1.2": TLSVersion.TLSv1_2, "1.3": TLSVersion.TLSv1_3}
-QUIET_SECONDS_IN_CLUSTER = 5.0
-"""For a moment after its pod stops being ready, a Service still sends new connections."""
 
 
 @click.command("serve")
@@ -70,7 +68,8 @@ def command(
         configuration=config,
         handshake=Requirements(_VERSIONS[tls_min_version], client_ca),
         client_names=frozenset(client_name),
-        quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
+        # for a moment after its pod stops being ready, a Service still sends new connections
+        quiet_seconds=5.0 if in_cluster else 0.0,
     )
     try:
         run(settings, lambda: Cluster(connect()))

@@ -13,10 +13,7 @@ from webhook.dry_run import DryRun, PodResult
 from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, RequestFailed, Response
 
-_SERVER_FIELDS = (
-    *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"),
-    *("selfLink", "deletionTimestamp"),
-)
+_SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
 """How the API server refuses before admission. Source: kubernetes responsewriters/errors.go."""
 

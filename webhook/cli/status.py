@@ -1,6 +1,5 @@
 """Show all jobs, and what is wrong with each: ``fabric-injector status``."""
 
-import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -12,28 +11,26 @@ from typing import NamedTuple
 import click
 
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
 from webhook.cli.inputs import note, read_profiles
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
-from webhook.core.wording import listed
 from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
+from webhook.diagnose.status import JobStatus, look_at_all
 
 _LEAST_SECONDS = 10.0
 """How long --watch rests between two looks, at least."""
 _REST = 9
 """How many times as long as a look it rests, so that looking takes at most a tenth of the time."""
 _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FINDING")
-_WIDE = ("WAITS", "ADDRESS")
-_MOST_ENDED = 4
 _Shown = dict[tuple[str, str], tuple[object, ...]]
 
 
-@click.command("status", cls=options.ClusterCommand)
+@click.command("status", cls=ClusterCommand)
 @options.namespace(help="Namespace of the jobs.")
 @options.all_namespaces
 @options.selector(help="Show jobs whose pods have these labels.")
@@ -66,9 +63,6 @@ def command(
 
     Exit status: 0 no job fails, 1 a job fails, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    if all_namespaces and namespace:
-        raise click.UsageError("-n names one namespace, and -A means all: give one of them")
-    gc.disable()  # nothing that is read is garbage before the command ends
     given = read_profiles(profiles)
     connection = connect_to_cluster()
     space = "" if all_namespaces else namespace or connection.namespace
@@ -81,23 +75,23 @@ def command(
         jobs = _watch(look, output)
     else:
         seen = look()
-        _print(seen, space, output, no_headers=no_headers)
+        _print(seen, output, no_headers=no_headers)
         jobs = seen.jobs
     sys.exit(int(any(job.is_failing for job in jobs)))
 
 
 class Look(NamedTuple):
-    """Hold what one look found; *ended*: jobs without a live pod, by namespace and name."""
+    """Hold what one look found in the *namespace*, empty for all."""
 
+    namespace: str
     jobs: Sequence[JobStatus]
     unread: Sequence[Unread]
-    ended: Sequence[tuple[str, str]]
 
-    def as_json(self, space: str) -> Object:
+    def as_json(self) -> Object:
         """Return the document."""
         failing = sum(job.is_failing for job in self.jobs)
         return {
-            "namespace": space or None,
+            "namespace": self.namespace or None,
             "jobs": [job.as_json() for job in self.jobs],
             "summary": {"jobs": len(self.jobs), "failing": failing},
             "unread": [{"what": each.what, "problem": each.problem} for each in self.unread],
@@ -107,7 +101,7 @@ class Look(NamedTuple):
 def look_at(cluster: Snapshot, selector: str = "") -> Look:
     """Look at the jobs whose pods *selector* chooses; raises as `read_all` does."""
     snapshot, jobs = read_all(cluster, selector)
-    return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
+    return Look(cluster.namespace, look_at_all(snapshot, jobs), snapshot.unread)
 
 
 def _watch(look: Callable[[], Look], output: str | None) -> Sequence[JobStatus]:
@@ -156,25 +150,18 @@ def _cells(job: JobStatus) -> tuple[str, ...]:
     return (*job.cells(), f"{first.level} {first.subject}: {first.message}" if first else "")
 
 
-def _print(look: Look, space: str, output: str | None, *, no_headers: bool) -> None:
+def _print(look: Look, output: str | None, *, no_headers: bool) -> None:
     """Print the jobs; after a table notes, and the codes."""
-    left_out = {*(["NAMESPACE"] if space else []), *([] if output == "wide" else _WIDE)}
+    space, wide = look.namespace, output == "wide"
+    left_out = {*(["NAMESPACE"] if space else []), *([] if wide else ["WAITS", "ADDRESS"])}
     shown = [title not in left_out for title in _HEADINGS]
     headings, *rows = [[*compress(each, shown)] for each in (_HEADINGS, *map(_cells, look.jobs))]
     names = [f"job/{job.name}" for job in look.jobs]
-    listing = Listing(headings, rows, names, look.as_json(space))
-    print_listing(listing, output, no_headers=no_headers)
+    print_listing(Listing(headings, rows, names, look.as_json()), output, no_headers=no_headers)
     if output in (None, "wide"):
         if not look.jobs:
-            echo(_none(look, space))
+            where = f"namespace {space}" if space else "any namespace"
+            echo(f"no live job in {where} is injected, or trains where a profile is asked for")
         unread = [each.finding() for each in look.unread]
         print_findings(unread)
         print_codes([*(job.first for job in look.jobs if job.first), *unread])
-
-
-def _none(look: Look, space: str) -> str:
-    where = f"namespace {space}" if space else "any namespace"
-    if not look.ended:
-        return f"no job in {where} is injected, or trains where a profile is asked for"
-    named = listed([name if space else f"{of}/{name}" for of, name in look.ended], _MOST_ENDED)
-    return printable(f"no job in {where} has a live pod; ended: {named}", limit=None)

@@ -4,18 +4,17 @@ import click
 
 from webhook import __version__
 from webhook.cli import options
+from webhook.cli.cluster import ClusterCommand, connect_to_cluster
 from webhook.cli.findings import print_document
-from webhook.cli.options import connect_to_cluster, option
+from webhook.cli.options import option
 from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
 from webhook.kube.catalogue import DEPLOYMENTS
 from webhook.kube.reader import Reader, whole
 from webhook.world.installed_profiles import DEPLOYMENT
 
-_SECONDS = 5.0
 
-
-@click.command("version", cls=options.ClusterCommand)
+@click.command("version", cls=ClusterCommand)
 @option("--client", is_flag=True, help="Print the version of this program only.")
 @options.system_namespace
 @options.output("json", help="Print one JSON document.")
@@ -34,7 +33,7 @@ def command(client: bool, system_namespace: str, output: str | None) -> None:
 def _server(namespace: str) -> str:
     """Return the webhook's image, or why it is unknown."""
     try:
-        reader = Reader(connect_to_cluster(), _SECONDS)
+        reader = Reader(connect_to_cluster(), 5.0)
         found = reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), whole)
     except WebhookError as error:
         return f"unknown: {error}"

@@ -80,12 +80,6 @@ def look_at_all(snapshot: JobSnapshot, jobs: Iterable[Job]) -> list[JobStatus]:
     return found
 
 
-def ended_jobs(jobs: Iterable[Job]) -> list[tuple[str, str]]:
-    """Return namespace and name of the jobs that were injected and have no live pod any more."""
-    ended = (job for job in jobs if not job.is_live and any(map(is_injected, job.pods)))
-    return sorted({(job.namespace, job.owner) for job in ended})
-
-
 def _is_shown(job: Job, labels: Mapping[str, Mapping[str, str]] | None) -> bool:
     if any(map(is_injected, job.pods)):
         return True

@@ -46,10 +46,6 @@ class Credentials:
         return [(stat.st_mtime_ns, stat.st_ino) for stat in found]
 
 
-class NoCredentials(InputError):
-    """Say that nothing names a cluster."""
-
-
 class TokenFile:
     """Give the token in a file as it is now; while it cannot be read, the last one that could."""
 
