@@ -458,17 +458,18 @@ def gang(it: PodFacts) -> Found:
     named = [(name, marks.get(key), marks.get(size)) for name, key, size in _GANGS]
     for system, group, least in (("kubernetes", native, None), *named):
         if group and is_dns_subdomain(group):
-            return _gang(it, system, group, least)
+            is_several = of_number(least) is Nodes.SEVERAL
+            return Job(
+                f"{system}-gang",
+                group,
+                group,
+                numbered(group, "(.+-)?") if not it.owner else lambda _: False,
+                is_candidate=True,
+                kind=f"gang {group}",
+                nodes=Nodes.SEVERAL if is_several else Nodes.MARKS,
+                unsized="" if is_several else "the gang's size is not on the pod",
+            )
     return None
-
-
-def _gang(it: PodFacts, system: str, group: str, least: str | None) -> Job:
-    belongs = numbered(group, "(.+-)?") if not it.owner else lambda _: False
-    job = Job(f"{system}-gang", group, group, belongs, kind=f"gang {group}", is_candidate=True)
-    is_several = of_number(least) is Nodes.SEVERAL
-    job.nodes = Nodes.SEVERAL if is_several else Nodes.MARKS
-    job.unsized = "" if is_several else "the gang's size is not on the pod"
-    return job
 
 
 SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
