@@ -306,14 +306,10 @@ def volcano(it: PodFacts) -> Found:
 def _has_pytorch_plugin(container: Object) -> bool:
     """Tell the plugin by the variables that it gives every container.
 
-    The first two are literals; an earlier pass may have made MASTER_ADDR a fieldRef.
+    All are literals; an earlier pass may have made MASTER_ADDR a fieldRef.
     """
-    given = {entry["name"]: entry for entry in podspec.env(container)}
-    address = given.get("MASTER_ADDR", {})
-    return bool(
-        (address.get("value") or podspec.field_path(address))
-        and podspec.env_value(container, "MASTER_PORT")
-        and podspec.env_value(container, "WORLD_SIZE")
+    return podspec.has_env(container, "MASTER_ADDR") and all(
+        podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE")
     )
 
 
