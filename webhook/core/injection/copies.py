@@ -35,9 +35,13 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     told = ["its wait step is removed"] if waits else []
     restored, removed = set(), set()
     for index, entries in enumerate(published):
+        if not entries:
+            continue
         container = podspec.containers(draft.pod)[index]
-        name = rank_zero_name(draft.pod, container) if entries else ""
-        referred = _referred_to(container) if entries else frozenset()
+        name = rank_zero_name(draft.pod, container)
+        values = [each.get("value") or "" for each in podspec.env(container)]
+        texts = [*values, *podspec.argv(container)]
+        referred = {each for text in texts for each in _REFERENCE.findall(text)}
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(entries):
             variable = entry["name"]
@@ -78,9 +82,3 @@ def rank_zero_name(pod: Object, container: Object) -> str:
         if entry["name"] == names.ENV_MASTER_NAME:
             return Variables(pod, container).text(entry) or ""
     return ""
-
-
-def _referred_to(container: Object) -> frozenset[str]:
-    values = [entry.get("value") or "" for entry in podspec.env(container)]
-    texts = [*values, *podspec.argv(container)]
-    return frozenset(name for text in texts for name in _REFERENCE.findall(text))

@@ -40,8 +40,9 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     own = plan.trainer(draft.pod)
     merge = Merge(draft)
     interfaces = _interfaces_of_the_pod(plan, own)
-    if left := {*interfaces, *_published(own)}:
-        env = {name: each for name, each in container.get("env", {}).items() if name not in left}
+    if interfaces:
+        given = container["env"].items()
+        env = {name: each for name, each in given if name not in interfaces}
         container = {**container, "env": Keyed(env)}
     context, above = _context(own), _context(draft.pod["spec"])
     if wanted := container.get(_CONTEXT):
@@ -225,12 +226,6 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
         for name, value in values.items()
         if value and not value.startswith("^") and not podspec.has_env(own, name)
     ]
-
-
-def _published(own: Object) -> list[str]:
-    """Return the variables to which other steps have given something of the pod's own."""
-    every = filter(podspec.is_published, podspec.env(own))
-    return [each["name"] for each in every if not podspec.takes_rank_zero(each)]
 
 
 def _context(holder: Object) -> Object:

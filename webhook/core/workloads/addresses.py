@@ -5,13 +5,11 @@ from typing import Final, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads.endpoint import (
-    LONGEST,
-    host_of,
-    is_rendezvous_variable,
-)
+from webhook.core.workloads import words
+from webhook.core.workloads.endpoint import LONGEST, host_of
 from webhook.core.workloads.launchers import given_variables
 
+_VARIABLE: Final = words.word("addresses")
 _REFERENCE: Final = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _WRITTEN: Final = (names.PREFIX, names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES)
@@ -101,7 +99,7 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
             if last[name] is entry:
                 if name == names.ENV_MASTER_NAME:
                     host = podspec.literal(entry) or ""
-                elif name in given or is_rendezvous_variable(name):
+                elif name in given or _VARIABLE.match(name):
                     host = host_of(variables.text(entry))
             if host:
                 found.append(RendezvousAddress(name, host))

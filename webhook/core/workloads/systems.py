@@ -492,11 +492,8 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
 def recognise(pod: Object) -> TrainingPod | NotTraining:
     """Say what part the pod plays in which training system, or why it plays none."""
     it = PodFacts(pod)
-    found: Found = None
-    for system in SYSTEMS:
-        found = system(it)
-        if found is not None:
-            break
+    answers = (system(it) for system in SYSTEMS)
+    found = next((answer for answer in answers if answer is not None), None)
     if tpu := find_tpu(pod):
         message = f"the pod asks for {tpu}: TPUs have a network of their own"
         return NotTraining(Reason.TPU, message, found.system if found is not None else "")
