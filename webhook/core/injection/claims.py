@@ -101,7 +101,6 @@ def why_alone(plan: Plan) -> Decision | None:
 
 
 def _why_none(pod: Object, plan: Plan) -> Decision | None:
-    """Say why the pod gets no claim at all."""
     left_out = f"the claims of profile {plan.profile.name} are left out:"
     if alone := why_alone(plan):
         return alone
@@ -196,7 +195,7 @@ def _remove(draft: Draft, plan: Plan, keep: list[str]) -> None:
 
     gone = draft.drop(_CLAIMS, is_stale)
     dropped = {each.get("name") for each in gone}
-    for kind in ("containers", "initContainers") if dropped else ():
+    for kind in ("containers", "initContainers"):
         for index in range(len(draft.get("spec", kind) or ())):
             path = ("spec", kind, index, "resources", "claims")
             draft.drop(path, lambda each: each.get("name") in dropped)

@@ -29,7 +29,10 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     """
     pod = draft.pod
     waits = bool(wait.needs(pod))
-    published = [_published(container) for container in podspec.containers(pod)]
+    published = [
+        [each for each in enumerate(podspec.env(container)) if podspec.is_published(each[1])]
+        for container in podspec.containers(pod)
+    ]
     if not (waits or any(published)) or bounds.excess(pod):
         return ()
     told = ["its wait step is removed"] if waits else []
@@ -68,12 +71,6 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
         f"is published here ({why}): {', '.join(told)}"
     )
     return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
-
-
-def _published(container: Object) -> list[tuple[int, Object]]:
-    """Return the variables that take a published address, each with its place."""
-    every = enumerate(podspec.env(container))
-    return [each for each in every if each[1].get("valueFrom") and podspec.is_published(each[1])]
 
 
 def rank_zero_name(pod: Object, container: Object) -> str:

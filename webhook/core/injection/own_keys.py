@@ -105,8 +105,6 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
 
 def _injected_earlier(status: str | None) -> frozenset[str]:
     try:
-        injected = json.loads(status or "{}")["injected"]
+        return frozenset(json.loads(status or "{}")["injected"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
-    named = injected if isinstance(injected, list) else ()
-    return frozenset(step for step in named if isinstance(step, str))

@@ -220,12 +220,9 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
     """
     if not plan.host_network or plan.profile.rendezvous.address_source == "multus":
         return []
-    values = {name: plan.profile.env.get(name, "") for name in _SOCKETS}
-    return [
-        name
-        for name, value in values.items()
-        if value and not value.startswith("^") and not podspec.has_env(own, name)
-    ]
+    named = {name: plan.profile.env.get(name) or "^" for name in _SOCKETS}
+    chosen = [name for name, value in named.items() if not value.startswith("^")]
+    return [name for name in chosen if not podspec.has_env(own, name)]
 
 
 def _context(holder: Object) -> Object:

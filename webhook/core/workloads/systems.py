@@ -6,7 +6,6 @@ It answers None (not mine), NotTraining or TrainingPod (settled by labels), or a
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from webhook.core import podspec
@@ -160,10 +159,10 @@ def trainjob(it: PodFacts) -> Found:
     job.nodes = as_told(it.pod, "PET_NNODES", "JAX_NUM_PROCESSES", otherwise=Nodes.MARKS)
     if job.nodes is Nodes.ONE or find_addresses(it.pod):
         return job
-    if any(podspec.has_env(each, "PET_NNODES") for each in containers):
-        return replace(job, rank_zero="", is_rank_zero=False, is_candidate=False)  # torchtune
+    is_of_torch = any(podspec.has_env(each, "PET_NNODES") for each in containers)  # torchtune
+    reason = Reason.NO_MASTER if is_of_torch else Reason.NO_PROCESS_GROUP
     message = "the TrainJob's runtime names no torch address of rank 0"
-    return _without_ranks("trainjob", message, container)
+    return TrainingPod("trainjob", container, None, reason, message)
 
 
 def _made_by_trainer(pod: Object) -> bool:
@@ -427,7 +426,6 @@ def kueue_pod_group(it: PodFacts) -> Found:
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None
-
     index = it.labels.get(KUEUE + "pod-group-pod-index")
     return Job(
         "kueue-pod-group",

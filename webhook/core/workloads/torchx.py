@@ -12,11 +12,7 @@ from typing import Final, Literal
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.launchers import (
-    meets_at_etcd,
-    names_several_nodes,
-    run_on_one_node,
-)
+from webhook.core.workloads.launchers import meets_at_etcd, names_several_nodes, run_on_one_node
 from webhook.core.workloads.nodes import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
@@ -68,9 +64,8 @@ def _names_rank_zero(pod: Object) -> bool:
     return any(
         "0_HOST" in text and _VARIABLE.search(text)
         for container in podspec.containers(pod)
-        for text in (*podspec.argv(container), *map(_value, podspec.env(container)))
+        for text in (
+            *podspec.argv(container),
+            *(entry.get("value") or "" for entry in podspec.env(container)),
+        )
     )
-
-
-def _value(entry: Object) -> str:
-    return entry.get("value") or ""
