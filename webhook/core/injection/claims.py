@@ -101,7 +101,6 @@ def why_alone(plan: Plan) -> Decision | None:
 
 
 def _why_none(pod: Object, plan: Plan) -> Decision | None:
-    """Say why the pod gets no claim at all."""
     left_out = f"the claims of profile {plan.profile.name} are left out:"
     if alone := why_alone(plan):
         return alone
@@ -113,7 +112,7 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
             "a driver gives no card to a pod on the node's network (hostNetwork: true); "
             "remove hostNetwork"
         )
-    elif own := _claims_of_the_users(pod, plan):
+    elif own := claims_of_devices(pod, plan):
         reason = Reason.DRA_CLAIM
         what = (
             f"it brings {_named(own)} of its own, which may be for the same devices; "
@@ -130,18 +129,6 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
     return STEP.warned(plan, reason, f"{left_out} {what}")
 
 
-def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
-    """Return the claims that are not ours, without channels of ComputeDomains."""
-    claims = plan.profile.claims
-    ours = {name_in_pod(claim) for claim in claims}
-    colliding = [
-        str(each.get("name"))
-        for each in pod["spec"].get("resourceClaims") or ()
-        if each.get("name") in ours and not is_ours(each, claims)
-    ]
-    return list(dict.fromkeys([*colliding, *claims_of_devices(pod, plan)]))
-
-
 def _device_of_the_users(pod: Object, plan: Plan) -> str:
     """Return the first device that a container asks for itself, and the profile does not give.
 
@@ -151,16 +138,12 @@ def _device_of_the_users(pod: Object, plan: Plan) -> str:
         *plan.fabric_resources,
         *(name for each in plan.profile.sidecars.values() for name in podspec.limits(each)),
     }
-    asked = [
-        quantity
-        for container in podspec.every_container(pod)
-        for quantities in (podspec.limits(container), podspec.requests(container))
-        for quantity in quantities.items()
-    ]
-    for resource, amount in asked:
-        is_foreign = "/" in resource and resource not in given and amount not in ("0", 0)
-        if is_foreign and not is_accelerator(resource):
-            return resource
+    for container in podspec.every_container(pod):
+        for asked in (podspec.limits(container), podspec.requests(container)):
+            for resource, amount in asked.items():
+                is_foreign = "/" in resource and resource not in given and amount not in ("0", 0)
+                if is_foreign and not is_accelerator(resource):
+                    return resource
     return ""
 
 
@@ -212,7 +195,7 @@ def _remove(draft: Draft, plan: Plan, keep: list[str]) -> None:
 
     gone = draft.drop(_CLAIMS, is_stale)
     dropped = {each.get("name") for each in gone}
-    for kind in ("containers", "initContainers") if dropped else ():
+    for kind in ("containers", "initContainers"):
         for index in range(len(draft.get("spec", kind) or ())):
             path = ("spec", kind, index, "resources", "claims")
             draft.drop(path, lambda each: each.get("name") in dropped)

@@ -29,15 +29,22 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     """
     pod = draft.pod
     waits = bool(wait.needs(pod))
-    published = [_published(container) for container in podspec.containers(pod)]
+    published = [
+        [each for each in enumerate(podspec.env(container)) if podspec.is_published(each[1])]
+        for container in podspec.containers(pod)
+    ]
     if not (waits or any(published)) or bounds.excess(pod):
         return ()
     told = ["its wait step is removed"] if waits else []
     restored, removed = set(), set()
     for index, entries in enumerate(published):
+        if not entries:
+            continue
         container = podspec.containers(draft.pod)[index]
-        name = rank_zero_name(draft.pod, container) if entries else ""
-        referred = _referred_to(container) if entries else frozenset()
+        name = rank_zero_name(draft.pod, container)
+        values = [each.get("value") or "" for each in podspec.env(container)]
+        texts = [*values, *podspec.argv(container)]
+        referred = {each for text in texts for each in _REFERENCE.findall(text)}
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(entries):
             variable = entry["name"]
@@ -66,21 +73,9 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
 
 
-def _published(container: Object) -> list[tuple[int, Object]]:
-    """Return the variables that take a published address, each with its place."""
-    every = enumerate(podspec.env(container))
-    return [each for each in every if each[1].get("valueFrom") and podspec.is_published(each[1])]
-
-
 def rank_zero_name(pod: Object, container: Object) -> str:
     """Return the name that the injection remembered; empty where it knew none."""
     for entry in reversed(podspec.env(container)):
         if entry["name"] == names.ENV_MASTER_NAME:
             return Variables(pod, container).text(entry) or ""
     return ""
-
-
-def _referred_to(container: Object) -> frozenset[str]:
-    values = [entry.get("value") or "" for entry in podspec.env(container)]
-    texts = [*values, *podspec.argv(container)]
-    return frozenset(name for text in texts for name in _REFERENCE.findall(text))

@@ -39,7 +39,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if plan.profile.quantities:
         counted, told = count_devices(draft, plan, needed)
         # not noted above: a later pass finds them asked for, and asks for no more
-        _raise_to(needed, counted.items())
+        needed |= {name: max(needed.get(name, 0), count) for name, count in counted.items()}
     if plan.profile.resources:
         told += _leave_out_hugepages(plan, own, needed)
     if not needed:
@@ -99,18 +99,14 @@ def _note_added(draft: Draft, plan: Plan, needed: Mapping[str, Any]) -> dict[str
     }
 
 
-def _raise_to(needed: dict[str, int], amounts: Iterable[tuple[str, int]]) -> None:
-    for resource, amount in amounts:
-        needed[resource] = max(needed.get(resource, 0), amount)
-
-
 def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int]:
     """Return what a pod with these attachments is to ask for in all: ``{"rdma/hca": 2}``."""
     needed: dict[str, int] = {}
     for attachment in attachments:
         for resource, count in attachment.resources:
             needed[resource] = needed.get(resource, 0) + count
-    _raise_to(needed, ((name, _parse(text)) for name, text in profile.resources.items()))
+    for resource, text in profile.resources.items():
+        needed[resource] = max(needed.get(resource, 0), _parse(text))
     return {resource: amount for resource, amount in needed.items() if amount}
 
 

@@ -35,9 +35,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             annotations[names.RENDEZVOUS_NETWORK] = written
         if plan.profile.rendezvous.address_source != DEFAULT:
             annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
-        annotations[names.WAITS_FOR] = ",".join(
-            [path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs]
-        )
+        annotations[names.WAITS_FOR] = ",".join([path for path in wait.FIELDS if path in needs])
         if rendezvous.role == "worker" and "master-addr" in needs:
             name = copies.rank_zero_name(draft.pod, plan.trainer(draft.pod))
             if name and "$" not in name and not is_local(name):  # else no pod could publish it
@@ -81,24 +79,23 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
     What an earlier pass injected, this one finds as kept: it is still told as injected.
     """
     before = _injected_earlier(earlier)
-    injected: dict[str, None] = {}
-    kept: dict[str, None] = {}
+    kept = [each.step for each in decisions if each.outcome is Outcome.KEPT]
+    injected = dict.fromkeys(
+        each.step
+        for each in decisions
+        if each.outcome is Outcome.INJECTED or (each.step in kept and each.step in before)
+    )
     skipped: dict[str, str] = {}
-    for decision in decisions:
-        step, outcome = decision.step, decision.outcome
-        if outcome is Outcome.INJECTED or (outcome is Outcome.KEPT and step in before):
-            injected[step] = None
-        elif outcome is Outcome.KEPT:
-            kept[step] = None
-        elif outcome is Outcome.SKIPPED:
-            skipped.setdefault(step, decision.message)
+    for each in decisions:
+        if each.outcome is Outcome.SKIPPED:
+            skipped.setdefault(each.step, each.message)
     profile = plan.profile
     status = stated(profile=profile.name, generation=profile.generation, revision=profile.revision)
     if profile.revision:
         status["chosenBy"] = plan.chosen_by
     status["version"] = version
     status["injected"] = list(injected)
-    status["kept"] = [step for step in kept if step not in injected]
+    status["kept"] = [step for step in dict.fromkeys(kept) if step not in injected]
     status["skipped"] = skipped
     try:
         return orjson.dumps(status).decode()
@@ -110,8 +107,6 @@ def _injected_earlier(status: str | None) -> frozenset[str]:
     if not status:
         return frozenset()
     try:
-        injected = json.loads(status)["injected"]
+        return frozenset(json.loads(status)["injected"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
-    named = injected if isinstance(injected, list) else ()
-    return frozenset(step for step in named if isinstance(step, str))

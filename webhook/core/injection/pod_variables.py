@@ -59,7 +59,7 @@ def _give(draft: Draft, plan: Plan, wanted: Mapping[str, str]) -> Iterator[Decis
         each["name"]: podspec.field_path(each) for each in podspec.env(plan.trainer(draft.pod))
     }
     added = [name for name in wanted if name not in there]
-    ours = [name for name in wanted if there.get(name) == wait.field_path(wanted[name])]
+    ours = [name for name in wanted if there.get(name) == wait.FIELDS[wanted[name]]]
     own = [name for name in wanted if name not in added and name not in ours]
     who, what = f"container {plan.container_name}", "once the controller has published it"
     if added:
@@ -75,5 +75,5 @@ def _give(draft: Draft, plan: Plan, wanted: Mapping[str, str]) -> Iterator[Decis
 def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
     """Return what the training container's variables wait for, of the pod's own, in order."""
     taken = set(map(podspec.field_path, podspec.references(plan.trainer(draft.pod))))
-    files = {"local-addr:own": wait.field_path("local-addr"), **wait.DEVICE_FILES}
+    files = {"local-addr:own": wait.FIELDS["local-addr"], **wait.DEVICE_FILES}
     return tuple([need for need, path in files.items() if path in taken])

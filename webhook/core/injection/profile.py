@@ -40,8 +40,9 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     own = plan.trainer(draft.pod)
     merge = Merge(draft)
     interfaces = _interfaces_of_the_pod(plan, own)
-    if left := {*interfaces, *_published(own)}:
-        env = {name: each for name, each in container.get("env", {}).items() if name not in left}
+    if interfaces:
+        given = container["env"].items()
+        env = {name: each for name, each in given if name not in interfaces}
         container = {**container, "env": Keyed(env)}
     context, above = _context(own), _context(draft.pod["spec"])
     if wanted := container.get(_CONTEXT):
@@ -220,18 +221,9 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
     """
     if not plan.host_network or plan.profile.rendezvous.address_source == "multus":
         return []
-    values = {name: plan.profile.env.get(name, "") for name in _SOCKETS}
-    return [
-        name
-        for name, value in values.items()
-        if value and not value.startswith("^") and not podspec.has_env(own, name)
-    ]
-
-
-def _published(own: Object) -> list[str]:
-    """Return the variables to which other steps have given something of the pod's own."""
-    every = filter(podspec.is_published, podspec.references(own))
-    return [each["name"] for each in every if not podspec.takes_rank_zero(each)]
+    named = {name: plan.profile.env.get(name) or "^" for name in _SOCKETS}
+    chosen = [name for name, value in named.items() if not value.startswith("^")]
+    return [name for name in chosen if not podspec.has_env(own, name)]
 
 
 def _context(holder: Object) -> Object:

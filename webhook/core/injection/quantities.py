@@ -89,18 +89,15 @@ def _amount(quantity: ProfileQuantity, types: list[str], accelerators: int | Non
     each = quantity.per_accelerator
     if not types and quantity.otherwise is None:
         return None if each is None or not accelerators else each * accelerators
-    nodes = [_node(quantity, name) for name in types] or [quantity.otherwise]
+    listed, small = quantity.by_node_type, NodeDevices((0, 1))
+    nodes = [listed.get(name, small if name.endswith(_SMALL) else None) for name in types]
+    nodes = nodes or [quantity.otherwise]
     known = [node for node in nodes if node is not None]
     if len(known) < len(nodes):
         return None
     large = [node for node in known if not node[1] or node[1] >= (accelerators or 0)]
     shares = {quantity.share(node, accelerators) for node in large or known}
     return shares.pop() if len(shares) == 1 else None
-
-
-def _node(quantity: ProfileQuantity, name: str) -> NodeDevices | None:
-    small = NodeDevices((0, 1)) if name.endswith(_SMALL) else None
-    return quantity.by_node_type.get(name, small)
 
 
 def _node_types(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> list[str]:
@@ -162,16 +159,15 @@ def _unknown(plan: Plan, quantity: ProfileQuantity, types: list[str]) -> str:
     cure = f"ask for {quantity.resource} in the pod"
     if listed:
         cure = f"select nodes by {label} ({', '.join([*listed][:5])}), or {cure}"
-    if listed and unlisted:
+    if unlisted:
         why = f"profile {plan.profile.name} gives no number for {label}={unlisted[0][:_SHOWN]}"
-    elif listed and len(types) > 1:
+    elif len(types) > 1:
         why = f"it may go to nodes of {len(types)} types with different numbers"
+    elif listed and not types and quantity.otherwise is None:
+        why = f"neither its nodeSelector nor its required node affinity names one {label}"
     else:
         counted = quantity.accelerator or "accelerators"
         why = f"container {plan.container_name} asks for no {counted} that can be counted"
-    if listed and not types and quantity.otherwise is None:
-        said = f"neither its nodeSelector nor its required node affinity names one {label}"
-        why = said if quantity.per_accelerator is None else f"{said}, and {why}"
     return (
         f"how many of {quantity.resource} it needs is not known, and none is added: {why}; {cure}"
     )

@@ -84,41 +84,39 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     awaited = (*needs, *pod_variables.needs(draft, plan))
     if awaited:
         wait.ensure(draft, plan, tuple(dict.fromkeys(awaited)))
-    told = _whose_address(draft.pod, needs, plan.rendezvous_network.place) if needs else ""
-    return _decisions(plan, rendezvous, told, kept, changed=draft.edits > before)
+    told = [*_tell(draft, plan, rendezvous, needs, changed=draft.edits > before)]
+    told += [
+        STEP.kept(Reason.KEEPS_NAME, f"keeps the name of rank 0: {why}")
+        for why in dict.fromkeys(kept)
+    ]
+    return told
 
 
-def _whose_address(pod: Object, needs: tuple[str, ...], place: str) -> str:
-    """Say what the pod needs: ``waits for rank 0's address on net1 of default/a: MASTER_ADDR``."""
-    verb, holds = "publishes its address", podspec.is_published
-    if "master-addr" in needs:
-        verb, holds = "waits for rank 0's address", podspec.takes_rank_zero
-    entries = [entry for each in podspec.containers(pod) for entry in podspec.references(each)]
-    held = [each for each in entries if holds(each) and not podspec.names_devices(each)]
-    variables = dict.fromkeys(each["name"] for each in held)
-    return f"{verb} on {place}: {listed(variables)}"
-
-
-def _decisions(
-    plan: Plan, rendezvous: Rendezvous, told: str, kept: list[str], *, changed: bool
+def _tell(
+    draft: Draft, plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...], *, changed: bool
 ) -> Iterator[Decision]:
+    """Say what the pod needs: ``waits for rank 0's address on net1 of default/a: MASTER_ADDR``."""
     if plan.training_pod is not None and plan.training_pod.message:
         yield STEP.skipped(plan.training_pod.reason, plan.training_pod.message)
     who = "a worker"
     if rendezvous.role == "master":
         who = "rank 0" if rendezvous.is_certain else "the first pod of its role"
     member = f"{who} of job {rendezvous.job}"
-    if told:
-        message = f"{member} {told}"
-        yield STEP.added(message) if changed else STEP.already_there(message)
-    else:
-        where = plan.rendezvous_network.place if plan.rendezvous_network is not None else ""
-        message = f"{member} meets on the pod network and trains on {where}"
+    place = plan.rendezvous_network.place if plan.rendezvous_network is not None else ""
+    if not needs:
+        message = f"{member} meets on the pod network and trains on {place}"
         if not plan.profile.address_variables:
             message += ": it waits for no address"
         yield STEP.kept(Reason.KEEPS_NAME, message)
-    for why in dict.fromkeys(kept):
-        yield STEP.kept(Reason.KEEPS_NAME, f"keeps the name of rank 0: {why}")
+        return
+    verb, holds = "publishes its address", podspec.is_published
+    if "master-addr" in needs:
+        verb, holds = "waits for rank 0's address", podspec.takes_rank_zero
+    entries = [each for one in podspec.containers(draft.pod) for each in podspec.references(one)]
+    held = [each for each in entries if holds(each) and not podspec.names_devices(each)]
+    variables = listed(dict.fromkeys(each["name"] for each in held))
+    message = f"{member} {verb} on {place}: {variables}"
+    yield STEP.added(message) if changed else STEP.already_there(message)
 
 
 def _move(draft: Draft, plan: Plan, index: int, rendezvous: Rendezvous, kept: list[str]) -> bool:
@@ -248,13 +246,10 @@ def _host_the_store(draft: Draft, plan: Plan) -> None:
     is_of_torch = plan.system in _OF_TORCH
     if is_in_sight(container) and (not is_of_torch or meets_by(container) == _C10D):
         return
-    path = plan.in_trainer("env")
-    there = [entry.get("name") for entry in podspec.env(container)]
-    position = there.index(_CONF) if _CONF in there else None
-    # What is there outweighs the profile's, which the step of the environment adds later.
-    entry = {"value": plan.profile.env.get(_CONF)}
-    if position is not None:
-        entry = podspec.env(container)[position]
+    path, env = plan.in_trainer("env"), podspec.env(container)
+    position = next((at for at, entry in enumerate(env) if entry["name"] == _CONF), None)
+    # What is there outweighs the profile's, which the step of the profile adds later.
+    entry = {"value": plan.profile.env.get(_CONF)} if position is None else env[position]
     value = entry.get("value") or ""
     if entry.get("valueFrom") or "is_host" in value:
         return
@@ -274,18 +269,13 @@ def _takes_local_address(
     endpoint of its command.
     """
     container = plan.trainer(draft.pod)
-    by_operator = rendezvous.by_operator
-    if (
-        not uses_master
-        and by_operator
-        and not podspec.has_env(container, _MASTER)
-        and meets_at_static_endpoint(container)
-    ):
-        return False
-    is_master = rendezvous.role == "master"
+    is_master, by_operator = rendezvous.role == "master", rendezvous.by_operator
     if not (rendezvous.is_certain if is_master else plan.local_address_everywhere):
         return False
     if not (by_operator or shows_torch_launcher(container)):
+        return False
+    has_no_address = by_operator and not uses_master and not podspec.has_env(container, _MASTER)
+    if has_no_address and meets_at_static_endpoint(container):
         return False
     for entry in podspec.env(container):
         if entry.get("name") == _LOCAL:

@@ -28,6 +28,7 @@ DEVICE_FILES: Final = {
     "ucx-net-devices": f"metadata.annotations['{names.UCX_NET_DEVICES}']",
 }
 """The same of the device names, only in the volume of a pod that waits for them."""
+FIELDS: Final = FILES | DEVICE_FILES
 _INHERITED = (
     "runAsUser",
     "runAsGroup",
@@ -61,13 +62,8 @@ NCCL_CONF_SCRIPT: Final = _read("nccl_conf.sh")
 
 def field_entry(variable: str, file: str) -> Object:
     """Write a variable that takes its value from the annotation that *file* shows."""
-    reference = {"apiVersion": "v1", "fieldPath": field_path(file)}
+    reference = {"apiVersion": "v1", "fieldPath": FIELDS[file]}
     return {"name": variable, "valueFrom": {"fieldRef": reference}}
-
-
-def field_path(file: str) -> str:
-    """Return the annotation that *file* shows, as a fieldRef names it."""
-    return FILES.get(file) or DEVICE_FILES[file]
 
 
 def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | None = None) -> None:

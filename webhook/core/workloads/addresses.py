@@ -5,16 +5,14 @@ from typing import Final, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads.endpoint import (
-    LONGEST,
-    host_of,
-    is_rendezvous_variable,
-)
+from webhook.core.workloads import words
+from webhook.core.workloads.endpoint import LONGEST, host_of
 from webhook.core.workloads.launchers import given_variables
 
+_VARIABLE: Final = words.word("addresses")
 _REFERENCE: Final = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
-_WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
+_WRITTEN: Final = (names.PREFIX, names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES)
 """Annotations that a pass may write: what takes one would hold another text in the next pass."""
 _MOST_REFERENCES: Final = 16
 _FIRST: Final = ("PET_RDZV_ENDPOINT", names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MASTER_ADDR")
@@ -77,14 +75,9 @@ class Variables:
 
 
 def _field(pod: Object, path: str) -> str | None:
-    if path.startswith(f"metadata.annotations['{names.PREFIX}"):
-        return None
-    match = _FIELD.match(path)
-    if match and match[2] in _WRITTEN:
-        return None
-    if match:
+    if match := _FIELD.match(path):
         holder = podspec.labels(pod) if match[1] == "labels" else podspec.annotations(pod)
-        return holder.get(match[2])
+        return None if match[2].startswith(_WRITTEN) else holder.get(match[2])
     if path in ("metadata.name", "metadata.namespace"):
         return (pod.get("metadata") or {}).get(path.partition(".")[2])
     return "localhost" if path == "status.podIP" else None  # not known yet, and means the pod too
@@ -106,7 +99,7 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
             if last[name] is entry:
                 if name == names.ENV_MASTER_NAME:
                     host = podspec.literal(entry) or ""
-                elif name in given or is_rendezvous_variable(name):
+                elif name in given or _VARIABLE.match(name):
                     host = host_of(variables.text(entry))
             if host:
                 found.append(RendezvousAddress(name, host))

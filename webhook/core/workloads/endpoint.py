@@ -4,20 +4,12 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from webhook.core.workloads import words
-
 LONGEST: Final = 1024
 """Characters of a text that could still be an address."""
-_VARIABLE: Final = words.word("addresses")
 _ENDPOINT: Final = re.compile(r"(?:[a-z]+://)?(\[[^\]]*\]|[^:\[\]/]*)(?::[^:]*)?\Z")
 _LOCAL: Final = frozenset(
     ("localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "[::]")  # noqa: S104  # read
 )
-
-
-def is_rendezvous_variable(name: str) -> bool:
-    """Tell whether launchers or training scripts read the address of rank 0 from a variable."""
-    return _VARIABLE.match(name) is not None
 
 
 def host_of(value: str | None) -> str:

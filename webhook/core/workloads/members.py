@@ -101,11 +101,10 @@ def _member(
             "the secondary one"
         )
         return _meets_nobody(job, Reason.NO_MASTER, message)
-    calls_itself_local = is_master and is_certain
     hosts = frozenset(
         host
         for _, host in addresses
-        if first_label(host) == rank_zero or (calls_itself_local and is_local(host))
+        if first_label(host) == rank_zero or (is_master and is_certain and is_local(host))
     )
     role: Literal["master", "worker"] = "master" if is_master else "worker"
     key = job_key(job.name, job.system, job.id, job.attempt, rank_zero)

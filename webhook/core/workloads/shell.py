@@ -101,10 +101,8 @@ def _shell_text(words: Sequence[str]) -> tuple[int, int]:
             shell = index if word.rpartition("/")[2] in SHELLS else -1
         elif word.startswith(_SIGNS):
             if word[:2] != "--" and "c" in word:
-                return shell, next(
-                    (at for at in range(index + 1, len(words)) if not words[at].startswith(_SIGNS)),
-                    0,
-                )
+                rest = range(index + 1, len(words))
+                return shell, next((at for at in rest if not words[at].startswith(_SIGNS)), 0)
         elif word not in ("pipefail", "errexit", "nounset", "xtrace"):  # what -o takes
             break
     return 0, 0

@@ -6,7 +6,6 @@ It answers None (not mine), NotTraining or TrainingPod (settled by labels), or a
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from webhook.core import podspec
@@ -160,10 +159,10 @@ def trainjob(it: PodFacts) -> Found:
     job.nodes = as_told(it.pod, "PET_NNODES", "JAX_NUM_PROCESSES", otherwise=Nodes.MARKS)
     if job.nodes is Nodes.ONE or find_addresses(it.pod):
         return job
-    if any(podspec.has_env(each, "PET_NNODES") for each in containers):
-        return replace(job, rank_zero="", is_rank_zero=False, is_candidate=False)  # torchtune
+    is_of_torch = any(podspec.has_env(each, "PET_NNODES") for each in containers)  # torchtune
+    reason = Reason.NO_MASTER if is_of_torch else Reason.NO_PROCESS_GROUP
     message = "the TrainJob's runtime names no torch address of rank 0"
-    return _without_ranks("trainjob", message, container)
+    return TrainingPod("trainjob", container, None, reason, message)
 
 
 def _made_by_trainer(pod: Object) -> bool:
@@ -306,14 +305,10 @@ def volcano(it: PodFacts) -> Found:
 def _has_pytorch_plugin(container: Object) -> bool:
     """Tell the plugin by the variables that it gives every container.
 
-    The first two are literals; an earlier pass may have made MASTER_ADDR a fieldRef.
+    All are literals; an earlier pass may have made MASTER_ADDR a fieldRef.
     """
-    given = {entry["name"]: entry for entry in podspec.env(container)}
-    address = given.get("MASTER_ADDR", {})
-    return bool(
-        (address.get("value") or podspec.field_path(address))
-        and podspec.env_value(container, "MASTER_PORT")
-        and podspec.env_value(container, "WORLD_SIZE")
+    return podspec.has_env(container, "MASTER_ADDR") and all(
+        podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE")
     )
 
 
@@ -431,7 +426,6 @@ def kueue_pod_group(it: PodFacts) -> Found:
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None
-
     index = it.labels.get(KUEUE + "pod-group-pod-index")
     return Job(
         "kueue-pod-group",
@@ -458,17 +452,18 @@ def gang(it: PodFacts) -> Found:
     named = [(name, marks.get(key), marks.get(size)) for name, key, size in _GANGS]
     for system, group, least in (("kubernetes", native, None), *named):
         if group and is_dns_subdomain(group):
-            return _gang(it, system, group, least)
+            is_several = of_number(least) is Nodes.SEVERAL
+            return Job(
+                f"{system}-gang",
+                group,
+                group,
+                numbered(group, "(.+-)?") if not it.owner else lambda _: False,
+                is_candidate=True,
+                kind=f"gang {group}",
+                nodes=Nodes.SEVERAL if is_several else Nodes.MARKS,
+                unsized="" if is_several else "the gang's size is not on the pod",
+            )
     return None
-
-
-def _gang(it: PodFacts, system: str, group: str, least: str | None) -> Job:
-    belongs = numbered(group, "(.+-)?") if not it.owner else lambda _: False
-    job = Job(f"{system}-gang", group, group, belongs, kind=f"gang {group}", is_candidate=True)
-    is_several = of_number(least) is Nodes.SEVERAL
-    job.nodes = Nodes.SEVERAL if is_several else Nodes.MARKS
-    job.unsized = "" if is_several else "the gang's size is not on the pod"
-    return job
 
 
 SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
@@ -495,11 +490,8 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
 def recognise(pod: Object) -> TrainingPod | NotTraining:
     """Say what part the pod plays in which training system, or why it plays none."""
     it = PodFacts(pod)
-    found: Found = None
-    for system in SYSTEMS:
-        found = system(it)
-        if found is not None:
-            break
+    answers = (system(it) for system in SYSTEMS)
+    found = next((answer for answer in answers if answer is not None), None)
     if tpu := find_tpu(pod):
         message = f"the pod asks for {tpu}: TPUs have a network of their own"
         return NotTraining(Reason.TPU, message, found.system if found is not None else "")

@@ -12,11 +12,7 @@ from typing import Final, Literal
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.launchers import (
-    meets_at_etcd,
-    names_several_nodes,
-    run_on_one_node,
-)
+from webhook.core.workloads.launchers import meets_at_etcd, names_several_nodes, run_on_one_node
 from webhook.core.workloads.nodes import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
@@ -26,10 +22,9 @@ VOLCANO: Final = "volcano.sh/"
 APP_NAME: Final = PREFIX + "app-name"
 ROLE_INDEX: Final = PREFIX + "role-index"
 _RANK_ZERO: Final = "role 0 replica 0"
-_VARIABLE: Final = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)"
-_NAMED: Final = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
-_DEFAULTED: Final = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
-_UNFIT: Final = re.compile(r"[^A-Z0-9]")
+_VARIABLE: Final = re.compile(
+    r"(?<!\w)(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)(?!\w)"
+)
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
@@ -46,7 +41,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
-    meets = role == "0" and _names_rank_zero(pod, role_name)
+    meets = role == "0" and _names_rank_zero(pod)
     if not (meets or is_master):
         reason = Reason.NO_PROCESS_GROUP
         message = f"role {role_name!r} is not the first, or does not name the address of rank 0"
@@ -64,21 +59,13 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     return TrainingPod(SYSTEM, container, rendezvous)
 
 
-def _names_rank_zero(pod: Object, role_name: str) -> bool:
+def _names_rank_zero(pod: Object) -> bool:
     """Tell whether the replicas of role 0 meet: each then names rank 0's variable."""
-    own = _UNFIT.sub("", role_name.upper())
-    for container in podspec.containers(pod):
-        values = [entry.get("value") or "" for entry in podspec.env(container)]
-        for text in podspec.argv(container) + values:
-            if "0_HOST" in text and (
-                _DEFAULTED.search(text)
-                or any(_is_of_role(name, own) for name in _NAMED.findall(text))
-            ):
-                return True
-    return False
-
-
-def _is_of_role(variable: str, role: str) -> bool:
-    """Tell whether *variable* is the role's own, without what a variable cannot hold."""
-    name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
-    return variable == "TORCHX_RANK0_HOST" or role.endswith(_UNFIT.sub("", name))
+    return any(
+        "0_HOST" in text and _VARIABLE.search(text)
+        for container in podspec.containers(pod)
+        for text in (
+            *podspec.argv(container),
+            *(entry.get("value") or "" for entry in podspec.env(container)),
+        )
+    )

@@ -12,18 +12,14 @@ _TABLES: Final = tomllib.loads(
 
 def program(name: str) -> re.Pattern[str]:
     """Return the pattern of some programs, with or without a path before them."""
-    return _whole("(?:.*/)?", _TABLES["programs"][name])
+    return re.compile(rf"(?:.*/)?(?:{'|'.join(_TABLES['programs'][name])})\Z", re.DOTALL)
 
 
 def word(name: str) -> re.Pattern[str]:
     """Return the pattern of some words."""
-    return _whole("", _TABLES["words"][name])
+    return re.compile(rf"(?:{'|'.join(_TABLES['words'][name])})\Z", re.DOTALL)
 
 
 def plain(name: str) -> tuple[str, ...]:
     """Return words that are compared as they are."""
     return tuple(_TABLES["lists"][name])
-
-
-def _whole(before: str, words: list[str]) -> re.Pattern[str]:
-    return re.compile(rf"{before}(?:{'|'.join(words)})\Z", re.DOTALL)
