@@ -282,11 +282,9 @@ def _is_wanted(
         named = parse_networks(annotation, namespace.name).elements
     except ValueError:
         return False
-    return any(
-        (one.namespace, one.name) == (ours.namespace or namespace.name, ours.name)
-        for one in named
-        for ours in (each.network for each in profile.networks)
-    )
+    ours = [each.network for each in profile.networks]
+    keys = {(network.namespace or namespace.name, network.name) for network in ours}
+    return any((each.namespace, each.name) in keys for each in named)
 
 
 def _leave(pod: Object, profile: Profile, job: TrainingPod | NotTraining) -> Skip:
