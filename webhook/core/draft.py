@@ -136,8 +136,7 @@ class Draft:
             child = node.get(key) if isinstance(node, dict) else node[key]
             if child is None:  # null, which the API takes for missing, is replaced
                 child = kind() if depth == len(path) else {}
-                op = "add" if isinstance(node, dict) else "replace"
-                self._record(op, path[:depth], child, fresh=fresh)
+                self._record("add", path[:depth], child, fresh=fresh)
                 node[key] = child
                 fresh = True
             elif not fresh:

@@ -165,12 +165,11 @@ def _yaml_documents(text: str, reader: "_Reader") -> list[Document]:
     try:
         return list(reader.documents())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark: Any = error.problem_mark or error.context_mark
         problem = "not valid YAML: " + ", ".join(filter(None, (error.problem, error.context)))
-        line, column = (mark.line, mark.column) if mark else (0, 0)
-        if "\t" in "".join(text.split("\n")[line : line + 1]):
+        if "\t" in "".join(text.split("\n")[mark.line : mark.line + 1]):
             problem += " (the line holds a tab: YAML is indented with spaces)"
-        raise YamlFault(line + 1, column + 1, problem) from None
+        raise YamlFault(mark.line + 1, mark.column + 1, problem) from None
 
 
 @dataclass

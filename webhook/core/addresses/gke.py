@@ -94,7 +94,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         ]
     chosen = next((each for each in candidates if each.is_told(listed)), None)
     if chosen is not None:
-        network = Attachment(NetworkDefinition("", chosen.network, has_ipam=True), chosen.name)
+        network = Attachment(NetworkDefinition("", chosen.network), chosen.name)
         return Choice(network, interfaces=interfaces)
     if candidates:
         problem = f"{asked} must ask for a network once, by an interface of its own"
