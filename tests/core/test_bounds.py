@@ -41,6 +41,7 @@ def first(pod: Object) -> Object:
 
 
 def _containers(pod: Object, number: int) -> None:
+    pod["spec"]["initContainers"] = [{"name": "before"}]
     pod["spec"]["containers"] += [
         {"name": f"c{index}"}
         for index in range(number - 1 - len(pod["spec"].get("initContainers") or []))
@@ -302,6 +303,7 @@ def test_a_review_that_is_too_long_is_denied_unread_with_its_size() -> None:
         assert (answer.uid, answer.verdict.reason) == (uid, Reason.TOO_LARGE)
         response = json.loads(answer.body)["response"]
         assert (response["uid"], response["allowed"]) == (uid, False)
+        assert "patch" not in response
         told = "the AdmissionReview has 524289 bytes, and at most 524288 are read"
         assert told in response["status"]["message"]
 

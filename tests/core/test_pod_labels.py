@@ -8,7 +8,7 @@ from webhook.core import names
 from webhook.core.decide import Skip, select_profile
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Reason
-from webhook.core.profiles import Profile, Profiles, foreign_pod_labels, same_pod_labels
+from webhook.core.profiles import Profile, Profiles, same_pod_labels
 
 PROFILES = profiles("""
 fabric: {}
@@ -79,6 +79,5 @@ def test_skips_are_none_of_the_profiles() -> None:
 
 def test_the_same_keys_with_other_values_are_other_labels() -> None:
     labels = "a: {podLabels: {x: '1'}}, b: {podLabels: {x: '2'}}, c: {podLabels: {x: '1'}}"
-    found = profiles(f"{{{labels}, d: {{pod: {{metadata: {{labels: {{x: '2'}}}}}}}}}}")
+    found = profiles(f"{{{labels}}}")
     assert same_pod_labels(found.profiles.values()) == {"c": "a"}
-    assert list(foreign_pod_labels(found.profiles.values())) == [("d", "x", "b")]

@@ -4,7 +4,16 @@ import pytest
 
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.model import Object
-from webhook.core.podspec import env_value, running_containers
+from webhook.core.podspec import (
+    device_paths,
+    display_name,
+    env,
+    env_value,
+    is_windows,
+    limits,
+    normalized_mount_path,
+    running_containers,
+)
 
 
 def test_sidecars_run_beside_the_containers() -> None:
@@ -31,3 +40,25 @@ def test_sidecars_run_beside_the_containers() -> None:
 )
 def test_the_last_entry_of_a_variable_counts(entries: list[Object], value: str | None) -> None:
     assert env_value({"env": entries}, "A") == value
+
+
+def test_reads_what_is_there_and_takes_the_rest_as_empty() -> None:
+    container = {
+        "env": [{"name": "A"}],
+        "volumeDevices": [{"name": "a", "devicePath": "/dev/a"}],
+        "resources": {"limits": {"a.b/c": 1}},
+    }
+    pod = minimal_pod(container, os={"name": "windows"})
+    assert (env(container), env({})) == ([{"name": "A"}], [])
+    assert (limits(container), limits({"resources": None})) == ({"a.b/c": 1}, {})
+    assert (device_paths(container), device_paths({})) == (["/dev/a"], [])
+    assert (is_windows(pod), is_windows(minimal_pod())) == (True, False)
+    assert display_name({"metadata": {"generateName": "a-"}}) == "a-*"
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [("/a.b", "/a.b"), ("//X/.", "/X"), ("/a/./b/", "/a/b"), ("X/a", "/X/a")],
+)
+def test_a_mount_path_is_taken_as_the_kubelet_does(written: str, seen: str) -> None:
+    assert normalized_mount_path(written) == seen

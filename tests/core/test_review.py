@@ -315,6 +315,26 @@ def test_what_is_no_new_pod_is_allowed_as_it_is(request_of_no_new_pod: Object) -
 def test_a_generated_name_is_told_with_the_answer() -> None:
     answer = answer_review(review(pods.load("pods/jobset-1.yaml"), dryRun=True), PROFILES, world())
     assert (answer.name, answer.namespace, answer.dry_run) == ("ddp-workers-0-1-", "train", True)
+    pod = pods.minimal_pod(metadata={"name": "own"})
+    for fields, told in (({}, "own"), ({"name": "asked"}, "asked")):
+        answer = answer_review(review(pod, **fields), PROFILES, world())
+        assert (answer.name, answer.dry_run) == (told, False)
+    body = review(pod, operation="DELETE", name="gone", uid="u-1")
+    answer = answer_review(body, PROFILES, world())
+    assert (answer.verdict, answer.uid, answer.namespace, answer.name) == (
+        None,
+        "u-1",
+        "train",
+        "gone",
+    )
+    assert answer_review(review(pod, operation="DELETE"), PROFILES, world()).name == ""
+
+
+def test_an_observed_denial_would_be_allowed() -> None:
+    pod = pods.minimal_pod(annotations={names.CONTAINER: "none"}, labels={names.PROFILE: "shared"})
+    verdict = decide(pod, "train", PROFILES, world(mode="observe"))
+    assert (verdict.allowed, verdict.code, verdict.message) == (True, 200, "")
+    assert verdict.observed
 
 
 MALFORMED: list[tuple[bytes, str]] = [

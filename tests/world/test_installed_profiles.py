@@ -77,21 +77,23 @@ def test_the_faults_of_an_object_are_its_own(server: FakeApiServer) -> None:
     ]
 
 
-def test_reads_what_the_controller_says_of_an_object(server: FakeApiServer) -> None:
+@table(
+    "observed, ready, told",
+    {
+        "not ready": (3, "False", {"a": "none offers rdma/x"}),
+        "not ready before it was changed": (2, "False", {}),
+        "ready": (3, "True", {}),
+    },
+)
+def test_reads_what_the_controller_says_of_an_object(
+    server: FakeApiServer, observed: int, ready: str, told: dict[str, str]
+) -> None:
     conditions = [
-        {"type": "Ready", "status": "False", "reason": "NoDevice", "message": "none offers rdma/x"},
-        {"type": "DevicesOffered", "status": "False", "reason": "NoDevice"},
-        {"type": "Another", "status": "True"},
-        "what is none",
+        {"type": "Another", "status": "False", "message": "another"},
+        {"type": "Ready", "status": ready, "message": "none offers rdma/x"},
     ]
-    put(server, "a", 3, {"observedGeneration": 2, "conditions": conditions})
-    [one] = read(server).objects
-    assert (one.generation, one.observed) == (3, 2)
-    assert one.conditions == {
-        "Ready": ("False", "none offers rdma/x"),
-        "DevicesOffered": ("False", "NoDevice"),
-        "Another": ("True", ""),
-    }
+    put(server, "a", 3, {"observedGeneration": observed, "conditions": conditions})
+    assert read(server).not_ready == told
 
 
 def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:

@@ -157,13 +157,13 @@ def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice
 
 def _meet(pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice) -> None:
     """Decide about the rendezvous."""
-    plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
+    plan.why_no_rendezvous = _why_no_rendezvous(plan, job, choice)
     if plan.why_no_rendezvous is None and isinstance(job, TrainingPod):
         plan.rendezvous = job.rendezvous
         plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
     elif plan.profile.address_variables or _waits_for_devices(plan, job, choice):
         follower = TrainingPod(job.system, rendezvous=_without_rank_zero(pod, plan, job.system))
-        why = _why_no_rendezvous(pod, plan, follower, choice)
+        why = _why_no_rendezvous(plan, follower, choice)
         if why is None:
             plan.rendezvous = follower.rendezvous
         if why is None or plan.profile.address_variables:
@@ -282,11 +282,9 @@ def _is_wanted(
         named = parse_networks(annotation, namespace.name).elements
     except ValueError:
         return False
-    return any(
-        (one.namespace, one.name) == (ours.namespace or namespace.name, ours.name)
-        for one in named
-        for ours in (each.network for each in profile.networks)
-    )
+    ours = [each.network for each in profile.networks]
+    keys = {(network.namespace or namespace.name, network.name) for network in ours}
+    return any((each.namespace, each.name) in keys for each in named)
 
 
 def _leave(pod: Object, profile: Profile, job: TrainingPod | NotTraining) -> Skip:
@@ -318,7 +316,7 @@ def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> 
 
 
 def _why_no_rendezvous(
-    pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice
+    plan: Plan, job: TrainingPod | NotTraining, choice: Choice
 ) -> Decision | None:
     if isinstance(job, NotTraining) or job.rendezvous is None:
         reason, message = job.reason, job.message

@@ -141,8 +141,7 @@ class Draft:
             if id(child) not in copied:
                 if child is None:  # null, which the API takes for missing, is replaced
                     child = kind() if depth == len(path) else {}
-                    op = "add" if isinstance(node, dict) else "replace"
-                    self._record(op, path[:depth], child, fresh)
+                    self._record("add", path[:depth], child, fresh)
                     node[key] = child
                     fresh = True
                 elif not fresh:

@@ -6,7 +6,6 @@ These names are an interface between versions (tests/core/test_names.py pins the
 from typing import Final
 
 PREFIX: Final = "fabric-injector.io/"
-OWN_VARIABLES: Final = "FABRIC_INJECTOR_"
 
 PROFILE: Final = "fabric-injector.io/profile"
 """Label on a namespace or pod (admin, user): name of the profile. A pod's overrides its

@@ -2,8 +2,8 @@
 
 YAML is read as ``sigs.k8s.io/yaml`` reads it. It has no timestamps and no numbers in base 60
 (``12:30`` is a string); ``on`` and ``yes`` are true, keys are strings. A key that is written twice
-is refused; in manifests its last value counts, as for kubectl. Input that expands beyond the limits
-(alias bombs, deep nesting) is refused while it is read.
+is refused; in manifests and JSON its last value counts, as for kubectl. Input that expands beyond
+the limits (alias bombs, deep nesting) is refused while it is read.
 """
 
 import json
@@ -130,18 +130,16 @@ def _fault_after(before: str, problem: str) -> YamlFault:
 def _json_documents(text: str) -> list[Document] | None:
     """Read JSON values one after the other; None where YAML is to judge the text.
 
-    It is no JSON, or repeats a key, or is too deep. JSON does not expand: nothing is counted.
+    It is no JSON, or too deep. JSON does not expand: nothing is counted.
     """
-    decoder = json.JSONDecoder(
-        parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unrepeated
-    )
+    decoder = json.JSONDecoder()
     documents: list[Document] = []
     position, line = 0, 1
     try:
         while start := _BEFORE_VALUE.match(text, position):
             line += text.count("\n", position, start.end())
             value, position = decoder.raw_decode(text, start.end())
-            _check_depth(value)
+            _check(value)
             documents.append(Document(value, line))
             line += text.count("\n", start.end(), position)
     except (ValueError, RecursionError):
@@ -149,27 +147,15 @@ def _json_documents(text: str) -> list[Document] | None:
     return documents
 
 
-def _finite(literal: str) -> float:
-    value = float(literal)
-    if not math.isfinite(value):
+def _check(value: Any, depth: int = 0) -> None:
+    """Raise ValueError where an object or list is too deep, or a number is none of JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
         raise ValueError
-    return value
-
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError
-    return values
-
-
-def _check_depth(value: Any, depth: int = 0) -> None:
-    """Raise ValueError where an object or list is too deep."""
     if isinstance(value, dict | list):
         if depth == MAX_DEPTH:
             raise ValueError
         for item in value.values() if isinstance(value, dict) else value:
-            _check_depth(item, depth + 1)
+            _check(item, depth + 1)
 
 
 def _yaml_documents(text: str, reader: "_Reader") -> list[Document]:
@@ -179,12 +165,11 @@ def _yaml_documents(text: str, reader: "_Reader") -> list[Document]:
     try:
         return list(reader.documents())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark: Any = error.problem_mark or error.context_mark
         problem = "not valid YAML: " + ", ".join(filter(None, (error.problem, error.context)))
-        line, column = (mark.line, mark.column) if mark else (0, 0)
-        if "\t" in "".join(text.split("\n")[line : line + 1]):
+        if "\t" in "".join(text.split("\n")[mark.line : mark.line + 1]):
             problem += " (the line holds a tab: YAML is indented with spaces)"
-        raise YamlFault(line + 1, column + 1, problem) from None
+        raise YamlFault(mark.line + 1, mark.column + 1, problem) from None
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 from webhook.core import names
 from webhook.core.errors import Problem
 from webhook.core.model import Object
-from webhook.core.profiles import Profile, foreign_pod_labels, same_pod_labels
+from webhook.core.profiles import Profile, same_pod_labels
 from webhook.core.profiles.load import objects_of, parse_object, without_nulls
 from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND, Fault
 from webhook.core.profiles.slips import unknown_field
@@ -136,9 +136,6 @@ def _between(first: Mapping[str, CheckedProfile], found: Found) -> Iterator[Prob
     for name, owner in same_pod_labels(read).items():
         wrong = f"profile {owner} has the same; no pod could choose one of the two"
         yield Problem("spec.podLabels", first[name].line, wrong)
-    for writer, label, owner in foreign_pod_labels(read):
-        wrong = f"profile {owner} has it in podLabels, and would get the pods; write another"
-        yield Problem(f"spec.pod.metadata.labels[{label}]", first[writer].line, wrong)
 
 
 def path_of(fault: Fault) -> str:

@@ -52,12 +52,7 @@ class ProfilesRead:
     @property
     def not_ready(self) -> Mapping[str, str]:
         """Return what the controller says of each object that is not Ready as it is, by name."""
-        ready = {
-            each.name: each.conditions.get("Ready", ("", ""))
-            for each in self.objects
-            if each.observed >= each.generation
-        }
-        return {name: message for name, (status, message) in ready.items() if status == "False"}
+        return {each.name: each.why_not_ready for each in self.objects if each.why_not_ready}
 
     def known(self) -> Profiles:
         """Return the profiles; raise InputError where there are none to go by."""

@@ -169,9 +169,9 @@ def made(before: Any, condition: Condition = READY, now: str = LATER) -> Object 
     {
         "none": {},
         "no conditions": {"conditions": None},
-        "conditions as text": {"conditions": "x"},
-        "broken conditions": {"conditions": [1, {"type": []}]},
-        "another's": {"conditions": [{"type": "Other", "status": "True"}]},
+        "another's": {
+            "conditions": [{"type": "Other", "status": "True", "lastTransitionTime": LATER}]
+        },
     },
 )
 def test_replaces_any_status_that_was_there(before: Any) -> None:

@@ -77,7 +77,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         if all(map(podspec.is_compute_domain_channel, claims)):
             problem = "of a ComputeDomain's channel, which has no address"
             return Choice(problem=f"the pod has no resource claim but {problem}")
-        return Choice(Attachment(NetworkDefinition("", ANY, has_ipam=True), ""))
+        return Choice(Attachment(NetworkDefinition("", ANY), ""))
     own = next(
         (claim for claim in claims if claim.get("name") in (named.name, f"fabric-{named.name}")),
         None,
@@ -86,7 +86,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         problem = f"meets on claim {named}, which the pod does not have"
         return Choice(problem=f"profile {profile.name} {problem}")
     name, interface = own.get("resourceClaimName") or own["name"], named.interface or ""
-    network = Attachment(NetworkDefinition("", name, has_ipam=True), interface)
+    network = Attachment(NetworkDefinition("", name), interface)
     return Choice(network, interfaces=(interface,) if interface else ())
 
 
@@ -112,9 +112,9 @@ def read_claim(obj: Object) -> Claim:
     """
     metadata, status = obj["metadata"], obj.get("status") or {}
     users = [
-        (str(user.get("name") or ""), str(user.get("uid") or ""))
+        (user["name"], user["uid"])
         for user in status.get("reservedFor") or ()
-        if user.get("resource") == "pods"
+        if user["resource"] == "pods"
     ]
     name_in_pod = str((metadata.get("annotations") or {}).get(POD_CLAIM_NAME) or "")[:MAX_NAME]
     return Claim(metadata["name"], name_in_pod, tuple(dict.fromkeys(users)), tuple(_devices(obj)))

@@ -9,7 +9,6 @@ PodIP) and IsDefaultNetwork beside it; the agent of GKE Dataplane V2: createMult
 fetchMultiNICAnnotation, buildPodAnnotation.
 """
 
-import re
 from typing import NamedTuple
 
 from webhook.core import names, podspec
@@ -40,8 +39,6 @@ WORDS = Words(
 MAX_INTERFACES = 64
 _DEFAULT_NETWORKS = ("default", "pod-network")
 """The cluster network, by its present and its former name."""
-_INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,14}")
-_NETWORK = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 class InterfaceRef(NamedTuple):
@@ -58,9 +55,8 @@ class InterfaceRef(NamedTuple):
 
         pod-ips names networks, and neither interfaces nor NetworkInterfaces.
         """
-        return bool(
-            _NETWORK.fullmatch(self.network)
-            and _INTERFACE.fullmatch(self.name)
+        return (
+            self.network != ""
             and self.name not in names.INTERFACES_OF_EVERY_POD
             and [each.name for each in listed].count(self.name) == 1
             and [each.network for each in listed].count(self.network) == 1
@@ -83,8 +79,8 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         problem = "names none of the interfaces, so that GKE makes none of them"
         return Choice(problem=f"annotation {names.GKE_DEFAULT_INTERFACE} {problem}")
     second = [each for each in listed if each.network not in _DEFAULT_NETWORKS]
-    possible = [each.name for each in second if _INTERFACE.fullmatch(each.name)]
-    interfaces = tuple([name for name in possible if name not in names.INTERFACES_OF_EVERY_POD])
+    there = [each.name for each in second]
+    interfaces = tuple([name for name in there if name not in names.INTERFACES_OF_EVERY_POD])
     named = profile.rendezvous.network
     if named is None:
         candidates, problem = second, f"{asked} asks for no network but the default one"
@@ -98,7 +94,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         ]
     chosen = next((each for each in candidates if each.is_told(listed)), None)
     if chosen is not None:
-        network = Attachment(NetworkDefinition("", chosen.network, has_ipam=True), chosen.name)
+        network = Attachment(NetworkDefinition("", chosen.network), chosen.name)
         return Choice(network, interfaces=interfaces)
     if candidates:
         problem = f"{asked} must ask for a network once, by an interface of its own"

@@ -191,11 +191,9 @@ def next_status(
     ``lastTransitionTime`` stays where the status of a condition does. ``networks`` has the first
     few, for the table that ``kubectl get`` prints.
     """
-    former = obj.status.get("conditions")
     since = {
-        (str(each.get("type")), str(each.get("status"))): each.get("lastTransitionTime")
-        for each in (former if isinstance(former, list) else ())
-        if isinstance(each, dict)
+        (each["type"], each.get("status")): each.get("lastTransitionTime")
+        for each in obj.conditions
     }
     made = [
         {

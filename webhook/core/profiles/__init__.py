@@ -20,11 +20,10 @@ from webhook.core.profiles.profile import (
     Profiles,
     RendezvousSettings,
     SharedMemory,
-    foreign_pod_labels,
     same_pod_labels,
 )
 
 __all__ = ["ClaimConfig", "ClaimConstraint", "ClaimRequest", "ClusterSettings", "Content", "Multus"]
 __all__ += ["NetworkName", "Profile", "ProfileClaim", "ProfileNetwork", "ProfileObject", "Profiles"]
 __all__ += ["INSTALLED", "ProfileQuantity", "RendezvousSettings", "SharedMemory", "parse_profiles"]
-__all__ += ["foreign_pod_labels", "read_object", "same_pod_labels"]
+__all__ += ["read_object", "same_pod_labels"]

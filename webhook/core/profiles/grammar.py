@@ -138,7 +138,7 @@ class NodeDevices(tuple[int, int]):
     def read(cls, written: Any) -> Self:
         """Read ``32/8``, or ``32`` where a node's devices are not shared."""
         is_text = isinstance(written, int | str) and not isinstance(written, bool)
-        devices = _DEVICES.fullmatch(str(written)) if is_text else None
+        devices = _DEVICES.fullmatch(str(written))
         if devices is None:
             found = quoted(str(written)) if is_text else type_name(written)
             told = f"found {found}; write the devices of a node, such as 32"

@@ -4,7 +4,7 @@ The first fault is enough here: `fabric-injector profiles validate` tells all of
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -50,7 +50,7 @@ class Content(NamedTuple):
 
 
 class ProfileObject(NamedTuple):
-    """Hold a FabricProfile as the API server has it; *status* as it stands, whatever is in it."""
+    """Hold a FabricProfile as the API server has it."""
 
     name: str
     uid: str
@@ -60,22 +60,16 @@ class ProfileObject(NamedTuple):
     status: Object
 
     @property
-    def observed(self) -> int:
-        """Give the generation that the conditions are about."""
-        return _number(self.status.get("observedGeneration"))
+    def conditions(self) -> list[Object]:
+        """Return what the controller says of it, as the API server has checked it."""
+        return self.status.get("conditions") or []
 
     @property
-    def conditions(self) -> Mapping[str, tuple[str, str]]:
-        """Give the status and the message of each condition, by its type."""
-        written = self.status.get("conditions")
-        return {
-            each["type"]: (
-                str(each.get("status")),
-                str(each.get("message") or each.get("reason") or ""),
-            )
-            for each in (written if isinstance(written, list) else ())
-            if isinstance(each, dict) and isinstance(each.get("type"), str)
-        }
+    def why_not_ready(self) -> str:
+        """Return why the object as it is now is not Ready; empty where it is, or nobody knows."""
+        ready = next((each for each in self.conditions if each["type"] == "Ready"), {})
+        is_told = (self.status.get("observedGeneration") or 0) >= self.generation
+        return ready["message"] if is_told and ready.get("status") == "False" else ""
 
 
 def read_object(obj: Object) -> ProfileObject:
@@ -83,15 +77,14 @@ def read_object(obj: Object) -> ProfileObject:
 
     Raises KeyError where it has no name.
     """
-    metadata, status = obj["metadata"], obj.get("status")
-    name, generation = str(metadata["name"]), _number(metadata.get("generation"))
+    metadata = obj["metadata"]
+    name, generation = metadata["name"], metadata.get("generation") or 0
     try:
         content = Content(structs.replace(_read_spec(name, obj.get("spec")), generation=generation))
     except Fault as fault:
         content = Content(None, f"{format_path(fault.location)}: {fault}")
-    uid, version = (str(metadata.get(key) or "") for key in ("uid", "resourceVersion"))
-    status = status if isinstance(status, dict) else {}
-    return ProfileObject(name, uid, version, generation, content, status)
+    uid, version = (metadata.get(key) or "" for key in ("uid", "resourceVersion"))
+    return ProfileObject(name, uid, version, generation, content, obj.get("status") or {})
 
 
 def parse_profiles(content: str | bytes) -> Profiles:
@@ -245,10 +238,6 @@ def _located(value: Any, line: int, fault: Fault, marks: Marks) -> ProfilesError
     path = format_path(fault.location)
     line = marks.line(value, fault.location, line)
     return ProfilesError((Problem(f"{what}: {path}" if what else path, line, str(fault)),))
-
-
-def _number(value: Any) -> int:
-    return value if type(value) is int else 0
 
 
 def _shown(value: Any) -> str:

@@ -6,7 +6,7 @@ CustomResourceDefinition, and so does what each field means; these types hold wh
 relies on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -307,16 +307,3 @@ def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
             if owner != profile.name:
                 found[profile.name] = owner
     return found
-
-
-def foreign_pod_labels(profiles: Iterable[Profile]) -> Iterator[tuple[str, str, str]]:
-    """Yield a profile, a label that it writes into its pods, and whose podLabels have that label.
-
-    The pods of the first would be the other's when they are seen again.
-    """
-    every = list(profiles)
-    for profile in every:
-        for label in profile.labels.items():
-            for other in every:
-                if other is not profile and label in other.pod_labels.items():
-                    yield profile.name, label[0], other.name

@@ -191,7 +191,7 @@ class Jobs:
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return job.lacking() if job.address or job.fates else []
+        return job.lacking()
 
 
 def _known_of(rank_zero: Member | None) -> object:
