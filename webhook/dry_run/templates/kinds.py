@@ -1,6 +1,5 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,8 +17,6 @@ from webhook.dry_run.templates.pods import (
     Workload,
     append_to,
     checked_pod,
-    copied,
-    variables,
 )
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.train_job import find_runtime
@@ -40,8 +37,7 @@ def pod(workload: Workload) -> Found:
 
 def equal_pods(workload: Workload) -> Found:
     """Complete one of the equal pods of a Deployment, ReplicaSet or DaemonSet."""
-    shape = "deployment" if workload.kind == "Deployment" else "equal"
-    yield from workload.several(workload.spec, shape, alone=False)
+    yield from workload.several(workload.spec, "equal", alone=False)
 
 
 def stateful_set(workload: Workload) -> Found:
@@ -52,16 +48,14 @@ def stateful_set(workload: Workload) -> Found:
 
 
 def batch_job(workload: Workload) -> Found:
-    """Complete the first two indices of a Job, also of a CronJob's; else its first pod."""
-    spec, batch = workload.spec, workload.name
-    if workload.kind == "CronJob":
-        spec, batch = spec.node("jobTemplate", "spec"), f"{batch}-0"
+    """Complete the first two indices of a Job; else its first pod."""
+    spec, values = workload.spec, {"batch": workload.name}
     shapes, count = _indices(spec, "NonIndexed")
     if spec.number("parallelism") == 0:
         yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
     else:
         alone = "indexed" in shapes
-        yield from workload.several(spec, shapes, {"batch": batch}, count=count, alone=alone)
+        yield from workload.several(spec, shapes, values, count=count, alone=alone)
 
 
 def _indices(job: Section, mode: str) -> tuple[str, int]:
@@ -163,29 +157,21 @@ def kubeflow_job(workload: Workload) -> Found:
     leaders = {"launcher", "master", "chief"} & roles.keys() or {"worker"}
     shared, values = _pytorch(workload, roles) if workload.kind == "PyTorchJob" else ("", {})
     for role, replicas in roles.items():
-        shapes = "kubeflow" + (" kubeflow-leads" if role in leaders else "") + shared
-        if role == "launcher":
-            shapes += " kubeflow-launcher"
-        if "pytorch-master" in shared:
-            shapes += f" pytorch-rank-of-{role}"
+        shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
+        shapes += " kubeflow-launcher" if role == "launcher" else ""
         alone = _count(roles) == replicas.number("replicas")
         yield from workload.several(replicas, shapes, {**values, "role": role}, alone=alone)
 
 
 def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
-    spec, nodes, shapes = workload.spec, _count(roles), " pytorch"
-    processes = str(spec.value["nprocPerNode"]) if spec.has("nprocPerNode") else "auto"
-    world = nodes * (int(processes) if re.fullmatch("[0-9]+", processes) else 1)
-    policy, workers = spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
+    policy, workers = workload.spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
     host = policy.text("rdzvHost", f"{workload.name}-worker-0")
     least, most = (policy.number(key, workers) for key in ("minReplicas", "maxReplicas"))
-    shapes += " pytorch-master" if "master" in roles else ""
-    shapes += " pytorch-elastic" if spec.has("elasticPolicy") else ""
+    shapes = " pytorch-master" if "master" in roles else ""
+    shapes += " pytorch-elastic" if workload.spec.has("elasticPolicy") else ""
     return shapes, {
-        "processes": processes,
-        "world": world,
-        "nodes": nodes,
+        "nodes": _count(roles),
         "endpoint": f"{host}:{policy.number('rdzvPort', 23456)}",
         "backend": policy.text("rdzvBackend", "c10d"),
         "range": workers if least == most else f"{least}:{most}",
@@ -215,16 +201,13 @@ def volcano_job(workload: Workload) -> Found:
     names = [task.text("name", f"default{index}") for index, task in enumerate(nodes)]
     tasks = dict(zip(names, nodes, strict=True))
     ranks, values = _pytorch_plugin(workload, plugins.get("pytorch"), tasks)
-    hosts = _volcano_hosts(workload.name, names) if "svc" in plugins else []
-    svc = " volcano-svc" if "svc" in plugins else ""
+    svc, hosts = (" volcano-svc", names) if "svc" in plugins else ("", [])
+    keys = [f"VC_{task.replace('-', '_').upper()}_HOSTS" for task in hosts]
+    env = {key: {"configMapKeyRef": {"name": f"{workload.name}-svc", "key": key}} for key in keys}
     for index, copies in _shown_by_role([task.node("template") for task in nodes]):
         shapes = f"volcano{svc} {ranks.get(names[index], ranks.get('', ''))}"
         own, alone = {**values, "task": names[index]}, not ranks
-        for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
-            if hosts and isinstance(each, Template):
-                for container in podspec.every_container(each.pod):
-                    append_to(container, "env", *copied(hosts))
-            yield each
+        yield from workload.several(nodes[index], shapes, own, env=env, alone=alone, copies=copies)
 
 
 def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
@@ -260,15 +243,6 @@ def _pytorch_plugin(
         "port": flags.get("port", "23456"),
         "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
     }
-
-
-def _volcano_hosts(job: str, tasks: Sequence[str]) -> list[Object]:
-    """Return the variables in which the svc plugin names the pods of all tasks."""
-    tasks = [task.replace("-", "_").upper() for task in tasks]
-    names = [f"VC_{task}_{suffix}" for task in tasks for suffix in ("HOSTS", "NUM")]
-    return variables(
-        {name: {"configMapKeyRef": {"name": f"{job}-svc", "key": name}} for name in names}
-    )
 
 
 _RAY_CLUSTERS = {
@@ -445,17 +419,15 @@ def no_pod(workload: Workload) -> Found:
 
 _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (pod, "", "Pod"),
-    (equal_pods, "", "ReplicationController"),
     (equal_pods, "apps", "ReplicaSet Deployment DaemonSet"),
     (stateful_set, "apps", "StatefulSet"),
-    (batch_job, "batch", "Job CronJob"),
+    (batch_job, "batch", "Job"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     (job_set, "trainer.kubeflow.org", "TrainJob"),
     (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
-    (no_pod, "kubeflow.org", "MXJob"),
     (volcano_job, "batch.volcano.sh", "Job"),
     (ray_cluster, "ray.io", "RayCluster RayJob RayService"),
     (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),

@@ -107,6 +107,7 @@ class Workload:
         *,
         second: Values = {},  # noqa: B006
         count: int | None = None,
+        env: Object = {},  # noqa: B006
         template: Section | None = None,
         alone: bool = True,
         copies: int = 1,
@@ -115,8 +116,8 @@ class Workload:
 
         *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
         *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
-        Pods that are not ``alone`` in their job have one that stands for all. *copies*: of the
-        group.
+        *env*: further variables of the containers. Pods that are not ``alone`` in their job have
+        one that stands for all. *copies*: of the group.
         """
         count = holder.number("replicas") if count is None else count
         if count == 0:
@@ -126,10 +127,11 @@ class Workload:
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
-            made = self._pod(template, shapes, {**numbers, **values, **(second if index else {})})
+            own = {**numbers, **values, **(second if index else {})}
+            made = self._pod(template, shapes, own, env)
             yield self.template(template, made, like * copies)
 
-    def _pod(self, template: Section, shapes: str, values: Values) -> Object:
+    def _pod(self, template: Section, shapes: str, values: Values, env: Object) -> Object:
         """Make a pod of a template, as the *shapes* say. It shares nothing with the input."""
         own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
         shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
@@ -152,8 +154,12 @@ class Workload:
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
         spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
+        first = shape.get("first_env", {})
         for container in podspec.every_container(pod):
-            _add_variables(container, shape, runs=container in podspec.containers(pod))
+            last = {**shape.get("env", {}), **env} if container in podspec.containers(pod) else {}
+            own_env = [each for each in podspec.env(container) if each.get("name") not in first]
+            if first or last:
+                container["env"] = [*variables(first), *own_env, *variables(last)]
         present = {key: value for key, value in metadata.items() if value}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
 
@@ -203,18 +209,6 @@ def _filled(shape: Object, values: Values) -> Object:
         elif (text := value.format_map(values)) or not value:
             made[key] = text
     return made
-
-
-def _add_variables(container: Object, shape: Object, *, runs: bool) -> None:
-    """Add the variables of a shape; some are only for containers that *run* all the time."""
-    first = shape.get("first_env", {})
-    env = [each for each in podspec.env(container) if each.get("name") not in first]
-    added = variables(shape.get("env", {})) if runs else []
-    for each in variables(shape.get("otherwise_env", {})):
-        if not podspec.has_env(container, each["name"]):
-            added.append(each)
-    if first or added:
-        container["env"] = [*variables(first), *env, *added]
 
 
 def variables(values: Mapping[str, str | Object]) -> list[Object]:

@@ -92,8 +92,7 @@ def _apply_trainer(
             container.value["command"] = [*_TORCHTUNE, f"--rdzv_endpoint={master}:29500"]
     elif workload.spec.has("trainer") and policy.has("xgboost"):
         shapes = "xgboost"
-    processes = trainer.number("numProcPerNode", 0) or "auto"
-    given = fill(shapes, {"nodes": nodes, "master": master, "processes": processes}).get("env", {})
+    given = fill(shapes, {"nodes": nodes, "master": master}).get("env", {})
     own_env = [each.value for holder in (container, trainer) for each in holder.nodes("env")]
     container.value["env"] = _by_name([*own_env, *variables(given)])
 
