@@ -62,11 +62,7 @@ def render_page(run: DryRun) -> Object:
 
 def _entry(pod: PodResult) -> Object:
     told = {key: value for key, value in pod.as_json().items() if key not in ("pod", "patch")}
-    told["decisions"] = [
-        {"step": each.step, "outcome": str(each.outcome), "message": each.message}
-        for each in pod.decisions
-        if each.outcome is not Outcome.DENIED
-    ]
+    told["decisions"] = [each for each in told["decisions"] if each["outcome"] != Outcome.DENIED]
     return {
         **fit({**told, "faults": denials(pod)}),
         "observed": pod.observed,

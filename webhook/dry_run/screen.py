@@ -12,8 +12,6 @@ from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.summary import ALONE, DENIED, Summary
 from webhook.dry_run.yaml_text import yaml_text
 
-_MAX_LINES = 20_000
-"""Lines of both pods together; the time to compare grows with their square."""
 _DIFF_STYLES = {"---": "bold", "+++": "bold", "+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {Outcome.INJECTED: "green", Outcome.WARNED: "yellow", Outcome.DENIED: "red"}
 _TITLES = {"ipc-lock": "memory", "shared-memory": "memory"}
@@ -145,9 +143,6 @@ def diff_lines(pod: PodResult) -> list[str]:
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
     titles = f"{name} (as submitted)", f"{name} (as admitted)"
     before, after = (yaml_text(_folded(each)).splitlines() for each in (pod.before, pod.after))
-    if len(before) + len(after) > _MAX_LINES:
-        numbers = f"{len(before)} and {len(after)} lines"
-        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {numbers}: too long, see -o patch @@"]
     return list(difflib.unified_diff(before, after, *titles, lineterm=""))
 
 

@@ -4,7 +4,7 @@ A kind has a row in the table KINDS: from (API group, kind) to the function that
 In other kinds whatever looks like a pod template is taken for one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -58,7 +58,12 @@ def find_templates(
         for number, document in enumerate(documents, 1)
         for source, value in _items(document, f"document {number}")
     ]
-    runtimes = _runtimes(value for _, value, _ in objects)
+    runtimes = {
+        f"{value['kind']}/{_name(_metadata(value))}": value
+        for _, value, _ in objects
+        if isinstance(value, dict)
+        and value.get("kind") in ("ClusterTrainingRuntime", "TrainingRuntime")
+    }
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
@@ -105,17 +110,6 @@ def _name(metadata: Object) -> str:
     if isinstance(name, str) and name:
         return name
     return f"{generate}*" if isinstance(generate, str) and generate else ""
-
-
-def _runtimes(values: Iterable[Any]) -> Runtimes:
-    """Return the runtimes of TrainJobs; of several that are the same, the first."""
-    found: dict[tuple[str, str, str], Object] = {}
-    for value in values:
-        metadata, kind = _metadata(value), value.get("kind") if isinstance(value, dict) else None
-        if kind in ("ClusterTrainingRuntime", "TrainingRuntime"):
-            space = metadata.get("namespace") if kind == "TrainingRuntime" else None
-            found.setdefault((kind, str(space or ""), _name(metadata)), value)
-    return found
 
 
 def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:

@@ -75,15 +75,12 @@ def job_set(workload: Workload) -> Found:
     if workload.kind == "TrainJob":
         spec, missing = find_runtime(workload)
         yield from missing
-    jobs, network, coordinator = spec.nodes("replicatedJobs"), spec.node("network"), ""
+    jobs, network, at = spec.nodes("replicatedJobs"), spec.node("network"), spec.node("coordinator")
     subdomain = network.text("subdomain", workload.name)
-    if spec.has("coordinator"):
-        at = spec.node("coordinator")
-        place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
-        coordinator = f"{workload.name}-{place}.{subdomain}"
+    place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
     has_names = network.flag("enableDNSHostnames", default=True)
     shared: Values = {
-        "coordinator": coordinator,
+        "coordinator": f"{workload.name}-{place}.{subdomain}" if at.value else "",
         "subdomain": subdomain if has_names else "",
         "everywhere": sum(job.number("replicas") for job in jobs),
     }
@@ -249,13 +246,10 @@ _RAY_CLUSTERS = {
     "RayCluster": (),
     "RayService": ("rayClusterConfig",),
     "RayJob": ("rayClusterSpec",),
-    "RayClusterFleet": ("template", "spec"),
-    "RayClusterReplicaSet": ("template", "spec"),
 }
-"""Where each kind holds the spec of the cluster that it makes; the last two are AIBrix'.
-
-Source: vllm-project/aibrix pkg/controller/rayclusterfleet.
-"""
+"""Where each kind holds the spec of the cluster that it makes."""
+_IN_A_FLEET = ("template", "spec")
+"""Where AIBrix' fleets hold it. Source: vllm-project/aibrix pkg/controller/rayclusterfleet."""
 
 
 def ray_cluster(workload: Workload) -> Found:
@@ -266,7 +260,7 @@ def ray_cluster(workload: Workload) -> Found:
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
     made = workload.part(workload.root, spec.number("replicas"))
-    spec = spec.node(*_RAY_CLUSTERS[workload.kind])
+    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, _IN_A_FLEET))
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
@@ -282,20 +276,17 @@ def ray_cluster(workload: Workload) -> Found:
         number = most * max(group.number("numOfHosts"), 1)
         for each in made.several(group, "ray", values, count=number, alone=False):
             if isinstance(each, Template):
-                _add_shared_memory(each.pod, group)
+                _add_shared_memory(each.pod)
             yield each
 
 
-def _add_shared_memory(pod: Object, group: Section) -> None:
-    """Mount memory at /dev/shm of the Ray container, as large as its memory, where none is."""
+def _add_shared_memory(pod: Object) -> None:
+    """Mount memory at /dev/shm of the Ray container, where nothing is mounted."""
     container = pod["spec"]["containers"][0]
-    is_mounted = any(mount.get("mountPath") == "/dev/shm" for mount in podspec.mounts(container))
-    if is_mounted or group.node("rayStartParams").has("plasma-directory"):
-        return
-    size = podspec.requests(container).get("memory")
-    volume: Object = {"medium": "Memory", "sizeLimit": size} if size else {"medium": "Memory"}
-    append_to(pod["spec"], "volumes", {"name": "shared-mem", "emptyDir": volume})
-    append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
+    if all(mount.get("mountPath") != "/dev/shm" for mount in podspec.mounts(container)):
+        volume = {"name": "shared-mem", "emptyDir": {"medium": "Memory"}}
+        append_to(pod["spec"], "volumes", volume)
+        append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
 
 
 def pod_clique_set(workload: Workload) -> Found:

@@ -58,8 +58,8 @@ Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
 Values: TypeAlias = Mapping[str, object]
 """What goes into the braces of shapes.yaml."""
-Runtimes: TypeAlias = Mapping[tuple[str, str, str], Object]
-"""The runtimes of the input, by kind, namespace (empty if it has none) and name."""
+Runtimes: TypeAlias = Mapping[str, Object]
+"""The runtimes of TrainJobs in the input, ``ClusterTrainingRuntime/torch``."""
 
 
 @dataclass(frozen=True, slots=True)

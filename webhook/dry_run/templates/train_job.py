@@ -30,18 +30,17 @@ def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
     """Return the spec of the JobSet, and which runtime is missing in the input."""
     reference, missing = workload.spec.node("runtimeRef"), []
     kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", _DEFAULT)
-    spaces, is_shared = (workload.namespace, ""), kind == "ClusterTrainingRuntime"
-    found = [workload.runtimes.get((kind, space, name)) for space in spaces]
-    if known := next(filter(None, found), None):
-        runtime = Section(copied(Section(known).node("spec").value), f"{kind}/{name} spec")
+    source = f"{kind}/{name}"
+    if found := workload.runtimes.get(source):
+        runtime = Section(copied(Section(found).node("spec").value), f"{source} spec")
     else:
         shipped = read_data("trainer_runtimes.yaml")
-        is_shipped = is_shared and name in shipped
+        is_shipped = kind == "ClusterTrainingRuntime" and name in shipped
         runtime = Section(copied(shipped[name if is_shipped else _DEFAULT]), "runtime")
         other = f"Trainer's {_DEFAULT} in its place; add it to the input"
         other = "the one that Trainer ships" if is_shipped else other
         message = f"is not in the input: {workload.source} is shown with {other}"
-        missing.append(Ignored(f"{kind}/{name}", message))
+        missing.append(Ignored(source, message))
     jobset = runtime.node("template", "spec")
     for job in jobset.nodes("replicatedJobs"):
         _apply(workload, job, runtime.node("mlPolicy"))
