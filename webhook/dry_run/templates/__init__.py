@@ -137,7 +137,7 @@ def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
     is_empty = True
     try:
         root = Section(value)
-        own = root.node("metadata").text("namespace", namespace)
+        own = root.node("metadata").get("namespace", "") or namespace
         workload = Workload(root, source, own, runtimes)
         for found in expand(workload):
             is_empty = False

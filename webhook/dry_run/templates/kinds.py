@@ -43,7 +43,7 @@ def equal_pods(workload: Workload) -> Found:
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
     spec = workload.spec
-    values = {"set": workload.name, "subdomain": spec.text("serviceName")}
+    values = {"set": workload.name, "subdomain": spec.get("serviceName", "")}
     yield from workload.several(spec, "statefulset", values)
 
 
@@ -51,7 +51,7 @@ def batch_job(workload: Workload) -> Found:
     """Complete the first two indices of a Job; else its first pod."""
     spec, values = workload.spec, {"batch": workload.name}
     shapes, count = _indices(spec, "NonIndexed")
-    if spec.number("parallelism") == 0:
+    if spec.get("parallelism", 1) == 0:
         yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
     else:
         alone = "indexed" in shapes
@@ -60,10 +60,10 @@ def batch_job(workload: Workload) -> Found:
 
 def _indices(job: Section, mode: str) -> tuple[str, int]:
     """Return the shapes of a Job's pods, and how many there are; *mode* is the default."""
-    count = job.number("parallelism")
-    if job.text("completionMode", mode) != "Indexed":
+    count = job.get("parallelism", 1)
+    if job.get("completionMode", mode) != "Indexed":
         return "job", count
-    return "job indexed", job.number("completions", count)
+    return "job indexed", job.get("completions", count)
 
 
 def job_set(workload: Workload) -> Found:
@@ -76,20 +76,20 @@ def job_set(workload: Workload) -> Found:
         spec, missing = find_runtime(workload)
         yield from missing
     jobs, network, at = spec.nodes("replicatedJobs"), spec.node("network"), spec.node("coordinator")
-    subdomain = network.text("subdomain", workload.name)
-    place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
-    has_names = network.flag("enableDNSHostnames", default=True)
+    subdomain = network.get("subdomain", workload.name)
+    place = f"{at.get('replicatedJob', '')}-{at.get('jobIndex', 0)}-{at.get('podIndex', 0)}"
+    has_names = network.get("enableDNSHostnames", True)
     shared: Values = {
         "coordinator": f"{workload.name}-{place}.{subdomain}" if at.value else "",
         "subdomain": subdomain if has_names else "",
-        "everywhere": sum(job.number("replicas") for job in jobs),
+        "everywhere": sum(job.get("replicas", 1) for job in jobs),
     }
     for job in jobs:
         yield from _replicated_job(workload, job, shared)
 
 
 def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
-    spec, replicas, role = job.node("template", "spec"), job.number("replicas"), job.text("name")
+    spec, replicas, role = job.node("template", "spec"), job.get("replicas", 1), job.get("name", "")
     shapes, pods = _indices(spec, "Indexed")
     has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
     first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
@@ -109,7 +109,7 @@ def leader_worker_set(workload: Workload) -> Found:
     """Complete the leader and the first worker of the first group, which is a job of its own."""
     spec, both = workload.spec, workload.spec.node("leaderWorkerTemplate")
     name, leader = workload.name, f"{workload.name}-0"
-    size, groups = both.number("size"), spec.number("replicas")
+    size, groups = both.get("size", 1), spec.get("replicas", 1)
     values = {"set": name, "subdomain": name, "size": size}
     shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
     first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
@@ -142,7 +142,7 @@ def _roles(workload: Workload) -> Roles:
 
 
 def _count(roles: Roles) -> int:
-    return sum(each.number("replicas") for each in roles.values())
+    return sum(each.get("replicas", 1) for each in roles.values())
 
 
 def kubeflow_job(workload: Workload) -> Found:
@@ -156,28 +156,28 @@ def kubeflow_job(workload: Workload) -> Found:
     for role, replicas in roles.items():
         shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
         shapes += " kubeflow-launcher" if role == "launcher" else ""
-        alone = _count(roles) == replicas.number("replicas")
+        alone = _count(roles) == replicas.get("replicas", 1)
         yield from workload.several(replicas, shapes, {**values, "role": role}, alone=alone)
 
 
 def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
     policy, workers = workload.spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
-    host = policy.text("rdzvHost", f"{workload.name}-worker-0")
-    least, most = (policy.number(key, workers) for key in ("minReplicas", "maxReplicas"))
+    host = policy.get("rdzvHost", f"{workload.name}-worker-0")
+    least, most = (policy.get(key, workers) for key in ("minReplicas", "maxReplicas"))
     shapes = " pytorch-master" if "master" in roles else ""
     shapes += " pytorch-elastic" if workload.spec.has("elasticPolicy") else ""
     return shapes, {
         "nodes": _count(roles),
-        "endpoint": f"{host}:{policy.number('rdzvPort', 23456)}",
-        "backend": policy.text("rdzvBackend", "c10d"),
+        "endpoint": f"{host}:{policy.get('rdzvPort', 23456)}",
+        "backend": policy.get("rdzvBackend", "c10d"),
         "range": workers if least == most else f"{least}:{most}",
     }
 
 
 def mpi_job(workload: Workload) -> Found:
     """Complete the launcher and the first two workers of an MPIJob of the mpi-operator."""
-    if workload.root.text("apiVersion").endswith("/v1"):
+    if workload.root.get("apiVersion", "").endswith("/v1"):
         yield from kubeflow_job(workload)
         return
     for role, replicas in _roles(workload).items():
@@ -195,7 +195,7 @@ def volcano_job(workload: Workload) -> Found:
     plugins = {name: holder.words(name) for name in holder.value}
     if not plugins.keys().isdisjoint(("pytorch", "tensorflow", "mpi", "ray")):
         plugins.setdefault("svc", [])
-    names = [task.text("name", f"default{index}") for index, task in enumerate(nodes)]
+    names = [task.get("name", f"default{index}") for index, task in enumerate(nodes)]
     tasks = dict(zip(names, nodes, strict=True))
     ranks, values = _pytorch_plugin(workload, plugins.get("pytorch"), tasks)
     svc, hosts = (" volcano-svc", names) if "svc" in plugins else ("", [])
@@ -212,7 +212,7 @@ def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
 
     The first two replicas of each role are shown; parts without a role all are.
     """
-    roles = [part.node("metadata", "labels").text(ROLE_INDEX) for part in parts]
+    roles = [part.node("metadata", "labels").get(ROLE_INDEX, "") for part in parts]
     sizes, seen = Counter(roles), Counter[str]()
     for index, role in enumerate(roles):
         seen[role] += 1
@@ -234,9 +234,9 @@ def _pytorch_plugin(
     if arguments is None or master not in tasks:
         return {}, {}
     spec, shape = tasks[master].node("template", "spec"), "volcano-pytorch"
-    host = spec.text("hostname", f"{workload.name}-{master}-0")
+    host = spec.get("hostname", f"{workload.name}-{master}-0")
     return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
-        "master": f"{host}.{spec.text('subdomain', workload.name)}",
+        "master": f"{host}.{spec.get('subdomain', workload.name)}",
         "port": flags.get("port", "23456"),
         "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
     }
@@ -259,21 +259,21 @@ def ray_cluster(workload: Workload) -> Found:
         message = "chooses a RayCluster that exists: this RayJob makes no pod that trains"
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
-    made = workload.part(workload.root, spec.number("replicas"))
+    made = workload.part(workload.root, spec.get("replicas", 1))
     spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, _IN_A_FLEET))
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
-        is_head, of = group in heads, group.text("groupName", "headgroup")
-        least = max(group.number("replicas", 0), group.number("minReplicas", 0))
-        most = 0 if least == group.number("maxReplicas") == 0 else max(least, 1)
+        is_head, of = group in heads, group.get("groupName", "headgroup")
+        least = max(group.get("replicas", 0), group.get("minReplicas", 0))
+        most = 0 if least == group.get("maxReplicas", 1) == 0 else max(least, 1)
         values = {
             "cluster": name,
             "group": of,
             "prefix": "head" if is_head else f"{of}-worker",
             "node": "head" if is_head else "worker",
         }
-        number = most * max(group.number("numOfHosts"), 1)
+        number = most * max(group.get("numOfHosts", 1), 1)
         for each in made.several(group, "ray", values, count=number, alone=False):
             if isinstance(each, Template):
                 _add_shared_memory(each.pod)
@@ -294,14 +294,14 @@ def pod_clique_set(workload: Workload) -> Found:
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
-    copies, template = workload.spec.number("replicas"), workload.spec.node("template")
-    cliques = {one.text("name"): one for one in template.nodes("cliques")}
-    sizes = {name: clique.node("spec").number("replicas") for name, clique in cliques.items()}
+    copies, template = workload.spec.get("replicas", 1), workload.spec.node("template")
+    cliques = {one.get("name", ""): one for one in template.nodes("cliques")}
+    sizes = {name: clique.node("spec").get("replicas", 1) for name, clique in cliques.items()}
     keys = ("podCliqueScalingGroups", "podCliqueScalingGroupConfigs")
     groups = [group for key in keys for group in template.nodes(key)]
     for name, clique in cliques.items():
         group = next((one for one in groups if name in one.words("cliqueNames")), _NOTHING)
-        number, own = group.number("replicas"), group.text("name")
+        number, own = group.get("replicas", 1), group.get("name", "")
         owner = f"{workload.name}-0-{own}" if own else workload.name
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}
         pod = {"metadata": metadata, "spec": clique.node("spec", "podSpec").value}
@@ -322,10 +322,10 @@ def pod_clique_set(workload: Workload) -> Found:
 
 def storm_service(workload: Workload) -> Found:
     """Complete two pods of each role of the first RoleSet, or of the first PodSet of the role."""
-    copies, roleset = workload.spec.number("replicas"), f"{workload.name}-roleset-{UNKNOWN_SUFFIX}"
+    copies, roleset = workload.spec.get("replicas", 1), f"{workload.name}-roleset-{UNKNOWN_SUFFIX}"
     for role in workload.spec.node("template", "spec").nodes("roles"):
-        replicas, size = role.number("replicas"), role.number("podGroupSize")
-        name, is_stateful = role.text("name"), role.flag("stateful")
+        replicas, size = role.get("replicas", 1), role.get("podGroupSize", 1)
+        name, is_stateful = role.get("name", ""), role.get("stateful", False)
         podset = f"{roleset}-{name}-{UNKNOWN_SUFFIX}" + ("-0" if is_stateful else "")
         values = {"roleset": roleset, "role": name, "podset": podset, "size": size}
         shapes, count, sets = "storm storm-stateful" if is_stateful else "storm", replicas, 1
@@ -336,7 +336,7 @@ def storm_service(workload: Workload) -> Found:
 
 def known(workload: Workload) -> Expand | None:
     """Return what finds the pods of an object of this kind; None for an unknown one."""
-    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    group, _, _version = workload.root.get("apiVersion", "").rpartition("/")
     return KINDS.get((group, workload.kind))
 
 

@@ -79,7 +79,7 @@ class Workload:
     @property
     def kind(self) -> str:
         """Return ``kind``."""
-        return self.root.text("kind")
+        return self.root.get("kind", "")
 
     @property
     def spec(self) -> Section:
@@ -90,13 +90,13 @@ class Workload:
     def name(self) -> str:
         """Return ``metadata.name``, or generateName with a placeholder."""
         metadata = self.root.node("metadata")
-        generated = metadata.text("generateName")
-        name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
+        generated = metadata.get("generateName", "")
+        name = metadata.get("name", "") or (generated and generated + UNKNOWN_SUFFIX)
         return name or fail(metadata.at("name"), "a name", None)
 
     def part(self, root: Section, copies: int) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
-        namespace = root.node("metadata").text("namespace", self.namespace)
+        namespace = root.node("metadata").get("namespace", "") or self.namespace
         return replace(self, root=root, namespace=namespace, copies=self.copies * copies)
 
     def several(
@@ -119,7 +119,7 @@ class Workload:
         *env*: further variables of the containers. Pods that are not ``alone`` in their job have
         one that stands for all. *copies*: of the group.
         """
-        count = holder.number("replicas") if count is None else count
+        count = holder.get("replicas", 1) if count is None else count
         if count == 0:
             yield self.ignore(holder.at("replicas"), "is 0: no pod is created")
             return
@@ -137,7 +137,7 @@ class Workload:
         shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
         pod = checked_pod(template)
         meta: Object = pod.get("metadata") or {}
-        own_owner = (self.root.text("apiVersion"), self.kind, self.name)
+        own_owner = (self.root.get("apiVersion", ""), self.kind, self.name)
         api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
         metadata: Object = {
             **{key: shape.get(key) for key in ("name", "generateName")},

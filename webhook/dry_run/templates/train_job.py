@@ -29,7 +29,7 @@ _MPI_KEYS = "mpi-ssh-auth"
 def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
     """Return the spec of the JobSet, and which runtime is missing in the input."""
     reference, missing = workload.spec.node("runtimeRef"), []
-    kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", _DEFAULT)
+    kind, name = reference.get("kind", "ClusterTrainingRuntime"), reference.get("name", _DEFAULT)
     source = f"{kind}/{name}"
     if found := workload.runtimes.get(source):
         runtime = Section(copied(Section(found).node("spec").value), f"{source} spec")
@@ -44,27 +44,27 @@ def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
     jobset = runtime.node("template", "spec")
     for job in jobset.nodes("replicatedJobs"):
         _apply(workload, job, runtime.node("mlPolicy"))
-        for patch in _patches(workload.spec, job.text("name")):
+        for patch in _patches(workload.spec, job.get("name", "")):
             _merge(job.node("template", "spec").value, {"template": patch})
     return jobset, missing
 
 
 def _apply(workload: Workload, job: Section, policy: Section) -> None:
     """Write into a replicated Job what the TrainJob says of its nodes and their containers."""
-    name, is_mpi = job.text("name"), policy.has("mpi")
-    step = job.node("template", "metadata", "labels").text(_ANCESTOR)
+    name, is_mpi = job.get("name", ""), policy.has("mpi")
+    step = job.node("template", "metadata", "labels").get(_ANCESTOR, "")
     is_trainer = step == "trainer" or (name == _NODE and not is_mpi)
     spec = job.node("template", "spec")
     pod = spec.node("template", "spec")
     if is_trainer or name == _NODE:
         job.value["replicas"] = 1
-        nodes = workload.spec.node("trainer").number("numNodes", policy.number("numNodes"))
-        if policy.node("mpi").flag("runLauncherAsNode"):  # the launcher is one of the nodes
+        nodes = workload.spec.node("trainer").get("numNodes", policy.get("numNodes", 1))
+        if policy.node("mpi").get("runLauncherAsNode", False):  # the launcher is one of the nodes
             nodes = max(nodes - 1, 1)
         if name == _NODE or not is_mpi:
             spec.value |= {"completions": nodes, "parallelism": nodes}
         for container in pod.nodes("containers"):
-            if container.text("name") == _NODE:
+            if container.get("name", "") == _NODE:
                 _apply_trainer(workload, container, policy, nodes, runs_command=is_trainer)
     if is_mpi and name in (_NODE, "launcher"):  # both get the keys by which they reach each other
         pod.nodes("volumes")  # raises InputError unless it is a list
@@ -101,12 +101,12 @@ def _patches(spec: Section, job: str) -> Iterator[Object]:
     for key in ("podSpecOverrides", "podTemplateOverrides"):  # of v2.0 and v2.1
         for override in spec.nodes(key):
             patch = {one: value for one, value in override.value.items() if one != "targetJobs"}
-            if any(target.text("name") == job for target in override.nodes("targetJobs")):
+            if any(target.get("name", "") == job for target in override.nodes("targetJobs")):
                 yield {"spec": patch} if key == "podSpecOverrides" else patch
     for patch_of_runtime in spec.nodes("runtimePatches"):
         jobset = patch_of_runtime.node("trainingRuntimeSpec", "template", "spec")
         for replicated in jobset.nodes("replicatedJobs"):
-            if replicated.text("name") == job:
+            if replicated.get("name", "") == job:
                 yield replicated.node("template", "spec", "template").value
 
 
