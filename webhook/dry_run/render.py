@@ -7,7 +7,7 @@ from typing import Any
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.dry_run.judge import DryRun, PodResult
-from webhook.dry_run.screen import denials, diff_lines, kinds, next_steps
+from webhook.dry_run.screen import diff_lines, kinds, next_steps
 from webhook.dry_run.yaml_text import yaml_text
 
 
@@ -64,7 +64,7 @@ def _entry(pod: PodResult) -> Object:
     told = {key: value for key, value in pod.as_json().items() if key not in ("pod", "patch")}
     told["decisions"] = [each for each in told["decisions"] if each["outcome"] != Outcome.DENIED]
     return {
-        **fit({**told, "faults": denials(pod)}),
+        **fit({**told, "faults": pod.faults}),
         "observed": pod.observed,
         "unlabelled": any(each.reason is Reason.NO_PROFILE for each in pod.decisions),
         "patch": list(pod.patch),

@@ -80,7 +80,7 @@ def _verdict(workload: Summary) -> Iterator[Line]:
         return
     profile = next((f" by profile {pod.profile}" for pod in pods if pod.profile), "")
     what, style = f"injected{profile}", "yellow" if workload.problem else "green"
-    faults = dict.fromkeys(fault for pod in pods for fault in denials(pod))
+    faults = dict.fromkeys(fault for pod in pods for fault in pod.faults)
     if faults:
         what, style = "denied", "bold red"
     if any(pod.observed for pod in pods):
@@ -88,12 +88,6 @@ def _verdict(workload: Summary) -> Iterator[Line]:
     more = "" if workload.roles.keys() == {DENIED} else f": {workload.text}"
     yield _line(f"{source}: {what}{more}", style)
     yield from (_line(f"  {fault}", "red") for fault in faults)
-
-
-def denials(pod: PodResult) -> list[str]:
-    """Return why a pod is denied, or would be; empty for one that is allowed."""
-    denied = [each.message for each in pod.decisions if each.outcome is Outcome.DENIED]
-    return denied or ([] if pod.allowed else [pod.message])
 
 
 def why_not(pods: Iterable[PodResult]) -> str:
@@ -116,7 +110,7 @@ def kinds(pods: Iterable[PodResult]) -> list[Kind]:
 def _gains(pod: PodResult) -> dict[str, str]:
     """Return what the steps that change a pod do, or would do; by title, in order."""
     found: dict[str, str] = {}
-    for each in pod.decisions if not denials(pod) else ():
+    for each in pod.decisions if not pod.faults else ():
         if each.outcome is Outcome.INJECTED:
             title = _TITLES.get(each.step, each.step)
             found[title] = f"{found[title]}; {each.message}" if title in found else each.message
