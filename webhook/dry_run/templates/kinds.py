@@ -37,25 +37,21 @@ def pod(workload: Workload) -> Found:
 
 def equal_pods(workload: Workload) -> Found:
     """Complete one of the equal pods of a Deployment, ReplicaSet or DaemonSet."""
-    yield from workload.several(workload.spec, "equal", alone=False)
+    yield from workload.several(*workload.spec.replicated(), "equal", alone=False)
 
 
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
     spec = workload.spec
     values = {"set": workload.name, "subdomain": spec.get("serviceName", "")}
-    yield from workload.several(spec, "statefulset", values)
+    yield from workload.several(*spec.replicated(), "statefulset", values)
 
 
 def batch_job(workload: Workload) -> Found:
     """Complete the first two indices of a Job; else its first pod."""
-    spec, values = workload.spec, {"batch": workload.name}
-    shapes, count = _indices(spec, "NonIndexed")
-    if spec.get("parallelism", 1) == 0:
-        yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
-    else:
-        alone = "indexed" in shapes
-        yield from workload.several(spec, shapes, values, count=count, alone=alone)
+    template, values = workload.spec.node("template"), {"batch": workload.name}
+    shapes, count = _indices(workload.spec, "NonIndexed")
+    yield from workload.several(template, count, shapes, values, alone="indexed" in shapes)
 
 
 def _indices(job: Section, mode: str) -> tuple[str, int]:
@@ -95,30 +91,26 @@ def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
     first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
     second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
     yield from workload.several(
-        job,
+        spec.node("template"),
+        replicas * max(pods, 1),
         f"{shapes} jobset",
         {**shared, **first, "role": role, "replicas": replicas},
         second=second,
-        count=replicas * max(pods, 1),
-        template=spec.node("template"),
         alone=has_second_index or replicas > 1,
     )
 
 
 def leader_worker_set(workload: Workload) -> Found:
     """Complete the leader and the first worker of the first group, which is a job of its own."""
-    spec, both = workload.spec, workload.spec.node("leaderWorkerTemplate")
-    name, leader = workload.name, f"{workload.name}-0"
-    size, groups = both.get("size", 1), spec.get("replicas", 1)
-    values = {"set": name, "subdomain": name, "size": size}
+    both, name = workload.spec.node("leaderWorkerTemplate"), workload.name
+    size, groups = both.get("size", 1), workload.spec.get("replicas", 1)
     shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
-    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
-    count = groups * min(size, 1)
-    yield from workload.several(spec, shapes, values, count=count, template=first, alone=False)
+    leader = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
+    values = {"set": name, "subdomain": name, "size": size}
+    yield from workload.several(leader, groups * min(size, 1), shapes, values, alone=False)
     if size > 1:
-        values |= {"set": leader, "index": 1}
-        count = groups * (size - 1)
-        yield from workload.several(spec, shapes, values, count=count, template=worker, alone=False)
+        values |= {"set": f"{name}-0", "index": 1}
+        yield from workload.several(worker, groups * (size - 1), shapes, values, alone=False)
 
 
 _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
@@ -156,8 +148,8 @@ def kubeflow_job(workload: Workload) -> Found:
     for role, replicas in roles.items():
         shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
         shapes += " kubeflow-launcher" if role == "launcher" else ""
-        alone = _count(roles) == replicas.get("replicas", 1)
-        yield from workload.several(replicas, shapes, {**values, "role": role}, alone=alone)
+        (template, count), own = replicas.replicated(), {**values, "role": role}
+        yield from workload.several(template, count, shapes, own, alone=count == _count(roles))
 
 
 def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
@@ -183,7 +175,7 @@ def mpi_job(workload: Workload) -> Found:
     for role, replicas in _roles(workload).items():
         values = {"role": role, "batch": f"{workload.name}-launcher"}
         shapes = "job mpi mpi-launcher" if role == "launcher" else "mpi mpi-worker"
-        yield from workload.several(replicas, shapes, values)
+        yield from workload.several(*replicas.replicated(), shapes, values)
 
 
 def volcano_job(workload: Workload) -> Found:
@@ -203,8 +195,8 @@ def volcano_job(workload: Workload) -> Found:
     env = {key: {"configMapKeyRef": {"name": f"{workload.name}-svc", "key": key}} for key in keys}
     for index, copies in _shown_by_role([task.node("template") for task in nodes]):
         shapes = f"volcano{svc} {ranks.get(names[index], ranks.get('', ''))}"
-        own, alone = {**values, "task": names[index]}, not ranks
-        yield from workload.several(nodes[index], shapes, own, env=env, alone=alone, copies=copies)
+        pods, own = nodes[index].replicated(), {**values, "task": names[index]}
+        yield from workload.several(*pods, shapes, own, env=env, alone=not ranks, copies=copies)
 
 
 def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
@@ -274,7 +266,7 @@ def ray_cluster(workload: Workload) -> Found:
             "node": "head" if is_head else "worker",
         }
         number = most * max(group.get("numOfHosts", 1), 1)
-        for each in made.several(group, "ray", values, count=number, alone=False):
+        for each in made.several(group.node("template"), number, "ray", values, alone=False):
             if isinstance(each, Template):
                 _add_shared_memory(each.pod)
             yield each
@@ -310,28 +302,22 @@ def pod_clique_set(workload: Workload) -> Found:
             "owner": owner,
             "pods": sum(sizes.get(other, 0) for other in group.words("cliqueNames")),
         }
-        yield from workload.several(
-            clique.node("spec"),
-            "grove grove-group" if own else "grove",
-            values,
-            count=sizes[name] if number else 0,
-            template=Section(pod, clique.path),
-            copies=copies * number,
-        )
+        template, shapes = Section(pod, clique.path), "grove grove-group" if own else "grove"
+        yield from workload.several(template, sizes[name], shapes, values, copies=copies * number)
 
 
 def storm_service(workload: Workload) -> Found:
     """Complete two pods of each role of the first RoleSet, or of the first PodSet of the role."""
-    copies, roleset = workload.spec.get("replicas", 1), f"{workload.name}-roleset-{UNKNOWN_SUFFIX}"
+    roleset, sets = f"{workload.name}-roleset-{UNKNOWN_SUFFIX}", workload.spec.get("replicas", 1)
     for role in workload.spec.node("template", "spec").nodes("roles"):
-        replicas, size = role.get("replicas", 1), role.get("podGroupSize", 1)
+        (template, count), size = role.replicated(), role.get("podGroupSize", 1)
         name, is_stateful = role.get("name", ""), role.get("stateful", False)
         podset = f"{roleset}-{name}-{UNKNOWN_SUFFIX}" + ("-0" if is_stateful else "")
         values = {"roleset": roleset, "role": name, "podset": podset, "size": size}
-        shapes, count, sets = "storm storm-stateful" if is_stateful else "storm", replicas, 1
+        shapes, copies = "storm storm-stateful" if is_stateful else "storm", sets
         if size > 1:
-            shapes, count, sets = "storm storm-podset", size * min(replicas, 1), replicas
-        yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
+            shapes, count, copies = "storm storm-podset", size, sets * count
+        yield from workload.several(template, count, shapes, values, copies=copies)
 
 
 def known(workload: Workload) -> Expand | None:
@@ -342,11 +328,7 @@ def known(workload: Workload) -> Expand | None:
 
 def expand(workload: Workload) -> Found:
     """Find the pods of an object of any kind."""
-    spec = workload.root.value.get("spec")
-    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
-        yield workload.ignore("spec.replicas", "is 0: no pod is created")
-    else:
-        yield from (known(workload) or any_object)(workload)
+    return (known(workload) or any_object)(workload)
 
 
 def any_object(workload: Workload) -> Found:
@@ -363,9 +345,7 @@ def any_object(workload: Workload) -> Found:
         if _is_object(node.value):
             yield from expand(workload.part(node, replicas * copies))
         else:
-            yield from workload.several(
-                node, "equal", count=replicas, template=node, alone=False, copies=copies
-            )
+            yield from workload.several(node, replicas * copies, "equal", alone=False)
 
 
 def _below(

@@ -101,29 +101,25 @@ class Workload:
 
     def several(
         self,
-        holder: Section,
+        template: Section,
+        count: int,
         shapes: str,
         values: Values = {},  # noqa: B006  # nobody changes it
         *,
         second: Values = {},  # noqa: B006
-        count: int | None = None,
         env: Object = {},  # noqa: B006
-        template: Section | None = None,
         alone: bool = True,
         copies: int = 1,
     ) -> Found:
-        """Yield rank 0 of equal pods, and one other for the rest.
+        """Yield rank 0 of *count* pods of a template, and one other for the rest.
 
-        *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
         *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
         *env*: further variables of the containers. Pods that are not ``alone`` in their job have
         one that stands for all. *copies*: of the group.
         """
-        count = holder.get("replicas", 1) if count is None else count
-        if count == 0:
-            yield self.ignore(holder.at("replicas"), "is 0: no pod is created")
+        if count * copies * self.copies == 0:
+            yield self.ignore(template.path, "is asked for 0 times: no pod is created")
             return
-        template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}

@@ -46,6 +46,10 @@ class Section:
         holder = Section({f"{key}[{index}]": item for index, item in enumerate(items)}, self.path)
         return list(map(holder.node, holder.value))
 
+    def replicated(self) -> tuple[Section, int]:
+        """Return the template beside ``replicas``, and how many pods of it there are."""
+        return self.node("template"), self.get("replicas", 1)
+
     def words(self, key: str) -> list[str]:
         """Return the list of strings at *key*."""
         return list(map(str, self.get(key, list[Any]())))

@@ -92,8 +92,8 @@ def _apply_trainer(
     elif workload.spec.has("trainer") and policy.has("xgboost"):
         shapes = "xgboost"
     given = fill(shapes, {"nodes": nodes, "master": master}).get("env", {})
-    own_env = [each.value for holder in (container, trainer) for each in holder.nodes("env")]
-    container.value["env"] = _by_name([*own_env, *variables(given)])
+    own_env = [each.value for each in trainer.nodes("env")]
+    _merge(container.value, {"env": [*own_env, *variables(given)]})
 
 
 def _patches(spec: Section, job: str) -> Iterator[Object]:
@@ -113,26 +113,22 @@ def _patches(spec: Section, job: str) -> Iterator[Object]:
 def _merge(target: Object, change: Mapping[str, Any]) -> None:
     """Lay *change* over *target*: objects and containers key by key, other items by their names."""
     for key, value in change.items():
-        is_containers = key in ("containers", "initContainers")
-        old: Any = target.get(key, [] if is_containers else None)
+        old: Any = target.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
-        elif not (_is_named(old) and _is_named(value)):
-            target[key] = copied(value)
-        elif is_containers:  # those that the runtime has
-            for one in value:
-                for same in (container for container in old if container["name"] == one["name"]):
-                    _merge(same, one)
+        elif _is_named(old) and _is_named(value):
+            items = {item["name"]: item for item in old}
+            for name, item in ((item["name"], item) for item in value):
+                if key in ("containers", "initContainers") and name in items:
+                    _merge(items[name], item)
+                else:
+                    items[name] = copied(item)
+            target[key] = [*items.values()]
         else:
-            target[key] = _by_name([*old, *copied(value)])
+            target[key] = copied(value)
 
 
 def _is_named(items: Any) -> bool:
     return isinstance(items, list) and all(
         isinstance(item, dict) and isinstance(item.get("name"), str) for item in items
     )
-
-
-def _by_name(items: list[Object]) -> list[Object]:
-    """Return the last of each name, where the first stands."""
-    return [*{str(item.get("name")): item for item in items}.values()]
