@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from webhook.core.model import Object, Outcome, Reason
@@ -47,16 +48,10 @@ def render_page(run: DryRun) -> Object:
     """
     workloads = []
     for workload in run.workloads:
-        shown = [{"heading": kind.heading, "gets": kind.gets} for kind in kinds(workload.pods)]
+        shown = [{"heading": heading, "gets": gets} for heading, gets in kinds(workload.pods)]
         workloads.append({**workload.as_json(), "kinds": shown})
-    told = {
-        "ignored": [
-            {"source": part.source, "message": part.message, "broken": part.broken}
-            for part in run.ignored
-        ],
-        "workloads": workloads,
-        "next": next_steps(run, ()),
-    }
+    told: Object = {"ignored": [asdict(part) for part in run.ignored], "workloads": workloads}
+    told["next"] = next_steps(run, ())
     return {"pods": [_entry(pod) for pod in run.pods], **fit(told)}
 
 

@@ -25,21 +25,6 @@ class Line(NamedTuple):
     style: str = ""
 
 
-class Kind(NamedTuple):
-    """Hold one pod for all pods of a workload that get the same; *gets* by title."""
-
-    pod: PodResult
-    pods: int
-    gets: dict[str, str]
-
-    @property
-    def heading(self) -> str:
-        """Return ``bert-worker-0 and 2 more, worker``."""
-        more = f" and {self.pods - 1} more" if self.pods > 1 else ""
-        role = {"master": ", rank 0", "worker": ", worker"}.get(self.pod.rendezvous, "")
-        return f"{self.pod.name}{more}{role}"
-
-
 def screen(
     run: DryRun, profiles: Iterable[str] = (), *, diff: bool = False, verbose: bool = False
 ) -> Iterator[Line]:
@@ -55,10 +40,10 @@ def screen(
     of_workloads = [text for workload in run.summaries for text in workload.warnings]
     for warning in dict.fromkeys([*of_pods, *of_workloads]):
         yield _line(f"warning: {warning}", "yellow")
-    for kind in (kind for workload in run.summaries for kind in kinds(workload.pods)):
-        if kind.gets:
-            yield _line(kind.heading, "bold")
-            yield from (_line(f"  {title:<11}  {text}") for title, text in kind.gets.items())
+    for heading, gets in (kind for workload in run.summaries for kind in kinds(workload.pods)):
+        if gets:
+            yield _line(heading, "bold")
+            yield from (_line(f"  {title:<11}  {text}") for title, text in gets.items())
     if diff or verbose:
         for pod in run.pods:
             yield from _details(pod, diff=diff, verbose=verbose)
@@ -96,15 +81,15 @@ def why_not(pods: Iterable[PodResult]) -> str:
     return next(told, "nothing is to be changed")
 
 
-def kinds(pods: Iterable[PodResult]) -> list[Kind]:
-    """Return the kinds of pods that a workload has."""
-    found: dict[tuple[str, str], Kind] = {}
+def kinds(pods: Iterable[PodResult]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield ``bert-worker-0 and 2 more, worker`` for pods that get the same, and what, by title."""
+    alike: dict[tuple[str, str], list[PodResult]] = {}
     for pod in pods:
-        gets = _gains(pod)
-        key = (pod.rendezvous, repr(gets))
-        first, number = found[key][:2] if key in found else (pod, 0)
-        found[key] = Kind(first, number + pod.replicas, gets)
-    return [*found.values()]
+        alike.setdefault((pod.rendezvous, repr(_gains(pod))), []).append(pod)
+    for (rendezvous, _), (first, *others) in alike.items():
+        more = first.replicas - 1 + sum(pod.replicas for pod in others)
+        role = {"master": ", rank 0", "worker": ", worker"}.get(rendezvous, "")
+        yield f"{first.name}{f' and {more} more' if more else ''}{role}", _gains(first)
 
 
 def _gains(pod: PodResult) -> dict[str, str]:

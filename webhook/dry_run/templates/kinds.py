@@ -225,10 +225,9 @@ def _pytorch_plugin(
     master, worker = flags.get("master", "master"), flags.get("worker", "worker")
     if arguments is None or master not in tasks:
         return {}, {}
-    spec, shape = tasks[master].node("template", "spec"), "volcano-pytorch"
-    host = spec.get("hostname", f"{workload.name}-{master}-0")
+    shape = "volcano-pytorch"
     return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
-        "master": f"{host}.{spec.get('subdomain', workload.name)}",
+        "master": f"{workload.name}-{master}-0.{workload.name}",
         "port": flags.get("port", "23456"),
         "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
     }
