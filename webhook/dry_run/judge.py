@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.core import names, podspec
-from webhook.core.model import Decision, Namespace, Object, World
+from webhook.core.model import Decision, Namespace, Object, Outcome, World
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
 from webhook.dry_run.summary import Summary, summarise
@@ -46,11 +46,6 @@ class PodResult:
     would_be: Object | None = None
 
     @property
-    def planned(self) -> Object:
-        """Return the pod as it leaves admission, or would where the namespace only observes."""
-        return self.would_be or self.after
-
-    @property
     def name(self) -> str:
         """Return the pod's name, or its generateName with a star."""
         return podspec.display_name(self.before)
@@ -66,15 +61,19 @@ class PodResult:
         """Return what was decided: ``injected``, ``left-alone`` or ``denied``."""
         return "denied" if not self.allowed else "injected" if self.is_injected else "left-alone"
 
+    @property
+    def faults(self) -> list[str]:
+        """Return why the pod is denied, or would be; empty for one that is allowed."""
+        denied = [each.message for each in self.decisions if each.outcome is Outcome.DENIED]
+        return denied or ([] if self.allowed else [self.message])
+
     def as_json(self) -> Object:
         """Return the entry of the document."""
-        steps = [
-            {"step": each.step, "outcome": str(each.outcome), "reason": str(each.reason)}
-            | {"message": each.message}
-            for each in self.decisions
-        ]
+        keys = ("step", "outcome", "reason", "message")
         return {key: getattr(self, key) for key in _TOLD} | {
-            "decisions": steps,
+            "decisions": [
+                {key: str(getattr(each, key)) for key in keys} for each in self.decisions
+            ],
             "warnings": list(self.warnings),
             "patch": list(self.patch),
             "pod": self.after,
@@ -146,9 +145,9 @@ def judge(templates: Templates, *, profile: str | None, profiles: Profiles, worl
     for template in templates.pods:
         namespace = present[template.namespace]
         if profile is None and namespace is None:
-            results.append(_in_no_namespace(template))
-            continue
-        verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
+            verdict = _in_no_namespace(template)
+        else:
+            verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
         results.append(_result(template, verdict, _unsent(namespace, verdict)))
     return DryRun(tuple(results), templates.ignored)
 
@@ -185,11 +184,9 @@ def _unsent(namespace: Namespace | None, verdict: Verdict) -> tuple[str, ...]:
     )
 
 
-def _in_no_namespace(template: Template) -> PodResult:
-    pod = template.pod
+def _in_no_namespace(template: Template) -> Verdict:
     message = (
-        f"pod {podspec.display_name(pod)}: namespace {template.namespace} does not exist; "
+        f"pod {podspec.display_name(template.pod)}: namespace {template.namespace} does not exist; "
         "create it, or name yours: metadata.namespace, or the dry run's namespace"
     )
-    verdict = Verdict(False, pod, [], (), "", message=message)
-    return _result(template, verdict, ())
+    return Verdict(False, template.pod, [], (), "", message=message)

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.dry_run.judge import DryRun, PodResult
-from webhook.dry_run.screen import denials, diff_lines, kinds, next_steps
+from webhook.dry_run.screen import diff_lines, kinds, next_steps
 from webhook.dry_run.yaml_text import yaml_text
 
 
@@ -47,28 +48,18 @@ def render_page(run: DryRun) -> Object:
     """
     workloads = []
     for workload in run.workloads:
-        shown = [{"heading": kind.heading, "gets": kind.gets} for kind in kinds(workload.pods)]
+        shown = [{"heading": heading, "gets": gets} for heading, gets in kinds(workload.pods)]
         workloads.append({**workload.as_json(), "kinds": shown})
-    told = {
-        "ignored": [
-            {"source": part.source, "message": part.message, "broken": part.broken}
-            for part in run.ignored
-        ],
-        "workloads": workloads,
-        "next": next_steps(run, ()),
-    }
+    told: Object = {"ignored": [asdict(part) for part in run.ignored], "workloads": workloads}
+    told["next"] = next_steps(run, ())
     return {"pods": [_entry(pod) for pod in run.pods], **fit(told)}
 
 
 def _entry(pod: PodResult) -> Object:
     told = {key: value for key, value in pod.as_json().items() if key not in ("pod", "patch")}
-    told["decisions"] = [
-        {"step": each.step, "outcome": str(each.outcome), "message": each.message}
-        for each in pod.decisions
-        if each.outcome is not Outcome.DENIED
-    ]
+    told["decisions"] = [each for each in told["decisions"] if each["outcome"] != Outcome.DENIED]
     return {
-        **fit({**told, "faults": denials(pod)}),
+        **fit({**told, "faults": pod.faults}),
         "observed": pod.observed,
         "unlabelled": any(each.reason is Reason.NO_PROFILE for each in pod.decisions),
         "patch": list(pod.patch),

@@ -12,8 +12,6 @@ from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.summary import ALONE, DENIED, Summary
 from webhook.dry_run.yaml_text import yaml_text
 
-_MAX_LINES = 20_000
-"""Lines of both pods together; the time to compare grows with their square."""
 _DIFF_STYLES = {"---": "bold", "+++": "bold", "+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {Outcome.INJECTED: "green", Outcome.WARNED: "yellow", Outcome.DENIED: "red"}
 _TITLES = {"ipc-lock": "memory", "shared-memory": "memory"}
@@ -25,21 +23,6 @@ class Line(NamedTuple):
 
     text: str
     style: str = ""
-
-
-class Kind(NamedTuple):
-    """Hold one pod for all pods of a workload that get the same; *gets* by title."""
-
-    pod: PodResult
-    pods: int
-    gets: dict[str, str]
-
-    @property
-    def heading(self) -> str:
-        """Return ``bert-worker-0 and 2 more, worker``."""
-        more = f" and {self.pods - 1} more" if self.pods > 1 else ""
-        role = {"master": ", rank 0", "worker": ", worker"}.get(self.pod.rendezvous, "")
-        return f"{self.pod.name}{more}{role}"
 
 
 def screen(
@@ -57,10 +40,10 @@ def screen(
     of_workloads = [text for workload in run.summaries for text in workload.warnings]
     for warning in dict.fromkeys([*of_pods, *of_workloads]):
         yield _line(f"warning: {warning}", "yellow")
-    for kind in (kind for workload in run.summaries for kind in kinds(workload.pods)):
-        if kind.gets:
-            yield _line(kind.heading, "bold")
-            yield from (_line(f"  {title:<11}  {text}") for title, text in kind.gets.items())
+    for heading, gets in (kind for workload in run.summaries for kind in kinds(workload.pods)):
+        if gets:
+            yield _line(heading, "bold")
+            yield from (_line(f"  {title:<11}  {text}") for title, text in gets.items())
     if diff or verbose:
         for pod in run.pods:
             yield from _details(pod, diff=diff, verbose=verbose)
@@ -82,7 +65,7 @@ def _verdict(workload: Summary) -> Iterator[Line]:
         return
     profile = next((f" by profile {pod.profile}" for pod in pods if pod.profile), "")
     what, style = f"injected{profile}", "yellow" if workload.problem else "green"
-    faults = dict.fromkeys(fault for pod in pods for fault in denials(pod))
+    faults = dict.fromkeys(fault for pod in pods for fault in pod.faults)
     if faults:
         what, style = "denied", "bold red"
     if any(pod.observed for pod in pods):
@@ -92,33 +75,27 @@ def _verdict(workload: Summary) -> Iterator[Line]:
     yield from (_line(f"  {fault}", "red") for fault in faults)
 
 
-def denials(pod: PodResult) -> list[str]:
-    """Return why a pod is denied, or would be; empty for one that is allowed."""
-    denied = [each.message for each in pod.decisions if each.outcome is Outcome.DENIED]
-    return denied or ([] if pod.allowed else [pod.message])
-
-
 def why_not(pods: Iterable[PodResult]) -> str:
     """Return why nothing is injected into these pods."""
     told = (each.message for pod in pods for each in pod.decisions)
     return next(told, "nothing is to be changed")
 
 
-def kinds(pods: Iterable[PodResult]) -> list[Kind]:
-    """Return the kinds of pods that a workload has."""
-    found: dict[tuple[str, str], Kind] = {}
+def kinds(pods: Iterable[PodResult]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield ``bert-worker-0 and 2 more, worker`` for pods that get the same, and what, by title."""
+    alike: dict[tuple[str, str], list[PodResult]] = {}
     for pod in pods:
-        gets = _gains(pod)
-        key = (pod.rendezvous, repr(gets))
-        first, number = found[key][:2] if key in found else (pod, 0)
-        found[key] = Kind(first, number + pod.replicas, gets)
-    return [*found.values()]
+        alike.setdefault((pod.rendezvous, repr(_gains(pod))), []).append(pod)
+    for (rendezvous, _), (first, *others) in alike.items():
+        more = first.replicas - 1 + sum(pod.replicas for pod in others)
+        role = {"master": ", rank 0", "worker": ", worker"}.get(rendezvous, "")
+        yield f"{first.name}{f' and {more} more' if more else ''}{role}", _gains(first)
 
 
 def _gains(pod: PodResult) -> dict[str, str]:
     """Return what the steps that change a pod do, or would do; by title, in order."""
     found: dict[str, str] = {}
-    for each in pod.decisions if not denials(pod) else ():
+    for each in pod.decisions if not pod.faults else ():
         if each.outcome is Outcome.INJECTED:
             title = _TITLES.get(each.step, each.step)
             found[title] = f"{found[title]}; {each.message}" if title in found else each.message
@@ -145,9 +122,6 @@ def diff_lines(pod: PodResult) -> list[str]:
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
     titles = f"{name} (as submitted)", f"{name} (as admitted)"
     before, after = (yaml_text(_folded(each)).splitlines() for each in (pod.before, pod.after))
-    if len(before) + len(after) > _MAX_LINES:
-        numbers = f"{len(before)} and {len(after)} lines"
-        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {numbers}: too long, see -o patch @@"]
     return list(difflib.unified_diff(before, after, *titles, lineterm=""))
 
 

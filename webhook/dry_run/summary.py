@@ -105,14 +105,15 @@ class _Member:
     *network* is where its address is, ``net1 of default/rdma-net``; *places* names the networks of
     its other interfaces so too. *attached*: the names of the networks that Multus attaches.
     *waits_for*: the pod whose address it waits for. *job* and *key* are of the job and the pod.
+    *made*: the pod as it leaves admission, or would where the namespace only observes.
     """
 
     def __init__(self, pod: PodResult) -> None:
-        made, self.pod = pod.planned, pod
+        self.pod, self.made = pod, pod.would_be or pod.after
+        made = self.made
         annotations = podspec.annotations(made)
         self.state = INJECTED if names.STATUS in annotations else ALONE
-        if not pod.allowed or any(each.outcome is Outcome.DENIED for each in pod.decisions):
-            self.state = DENIED
+        self.state = DENIED if pod.faults else self.state
         self.is_injected = self.state == INJECTED
         self.publishes = pod.rendezvous == "master" and self.is_injected
         self.job = (pod.namespace, pod.job)
@@ -232,7 +233,7 @@ def _trains(members: Sequence[_Member]) -> str:
 
 
 def _trains_on(member: _Member) -> str:
-    if podspec.is_host_network(member.pod.planned):
+    if podspec.is_host_network(member.made):
         return _NODE_NETWORK
     value = podspec.env_value(member.training, _IFNAME) or ""
     name, own = value.removeprefix("="), podspec.containers(member.pod.before)

@@ -4,7 +4,7 @@ A kind has a row in the table KINDS: from (API group, kind) to the function that
 In other kinds whatever looks like a pod template is taken for one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,8 +29,6 @@ __all__ = [
 ]
 
 _MAX_VARIABLES = 500_000
-_LONGEST_NAME = 253
-"""Characters of a name or a kind: messages name the object by them."""
 
 
 class Templates(NamedTuple):
@@ -58,7 +56,7 @@ def find_templates(
         for number, document in enumerate(documents, 1)
         for source, value in _items(document, f"document {number}")
     ]
-    runtimes = _runtimes(value for _, value, _ in objects)
+    runtimes = {source: value for source, value, _ in objects if "TrainingRuntime/" in source}
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
@@ -84,13 +82,12 @@ def require_namespace(documents: Sequence[Any], namespace: str) -> None:
     Source: kubernetes cli-runtime pkg/resource/visitor.go RequireNamespace.
     """
     for source, value in _items([*documents], "document"):
-        metadata = _metadata(value)
-        found = metadata.get("namespace")
+        found = _metadata(value).get("namespace")
         if isinstance(found, str) and found not in ("", namespace):
             raise InputError(
-                f"{value.get('kind', source)}/{_name(metadata) or '?'}: the namespace from the "
-                f'provided object "{printable(found)}" does not match the namespace "{namespace}". '
-                f"You must pass '--namespace={printable(found)}' to perform this operation."
+                f'{source}: the namespace from the provided object "{printable(found)}" does not '
+                f'match the namespace "{namespace}". You must pass '
+                f"'--namespace={printable(found)}' to perform this operation."
             )
 
 
@@ -99,32 +96,15 @@ def _metadata(value: Any) -> Object:
     return found if isinstance(found, dict) else {}
 
 
-def _name(metadata: Object) -> str:
-    """Return an object's name, or its generateName with a star; empty where it has neither."""
-    name, generate = metadata.get("name"), metadata.get("generateName")
-    if isinstance(name, str) and name:
-        return name
-    return f"{generate}*" if isinstance(generate, str) and generate else ""
-
-
-def _runtimes(values: Iterable[Any]) -> Runtimes:
-    """Return the runtimes of TrainJobs; of several that are the same, the first."""
-    found: dict[tuple[str, str, str], Object] = {}
-    for value in values:
-        metadata, kind = _metadata(value), value.get("kind") if isinstance(value, dict) else None
-        if kind in ("ClusterTrainingRuntime", "TrainingRuntime"):
-            space = metadata.get("namespace") if kind == "TrainingRuntime" else None
-            found.setdefault((kind, str(space or ""), _name(metadata)), value)
-    return found
-
-
 def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
-    """Yield each object with a name for messages, should it lack one; lists are taken apart."""
+    """Yield each object, named ``Job/train`` for messages, or *source*; lists are taken apart."""
     items, kind = value, ""
     if isinstance(value, dict) and str(value.get("kind")).endswith("List"):
         items, kind = value.get("items"), str(value["kind"]).removesuffix("List")
     if not isinstance(items, list):
-        yield source, value
+        metadata, own = _metadata(value), isinstance(value, dict) and value.get("kind")
+        generated = f"{metadata['generateName']}*" if metadata.get("generateName") else "?"
+        yield f"{own}/{metadata.get('name') or generated}" if own else source, value
         return
     for index, item in enumerate(items):
         if kind and isinstance(item, dict) and "kind" not in item:
@@ -133,17 +113,14 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
 
 
 def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or not kind:
-        problem = "names no kind: it is not a Kubernetes object"
-        problem = problem if isinstance(value, dict) else f"is not {OBJECT}"
-        yield Ignored(source, problem, broken=True)
-        return
-    source = f"{kind[:_LONGEST_NAME]}/{_name(_metadata(value))[:_LONGEST_NAME] or '?'}"
     is_empty = True
     try:
+        if not isinstance(value, dict):
+            raise InputError(f"is not {OBJECT}")
         root = Section(value)
-        own = root.node("metadata").text("namespace", namespace)
+        if not root.get("kind", ""):
+            raise InputError("names no kind: it is not a Kubernetes object")
+        own = root.node("metadata").get("namespace", "") or namespace
         workload = Workload(root, source, own, runtimes)
         for found in expand(workload):
             is_empty = False
@@ -153,7 +130,7 @@ def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
         return
     if is_empty:
         is_known = known(workload) is not None
-        lack = f", without which a {kind} makes no pod: is a key misspelt or empty?"
+        lack = f", without which a {workload.kind} makes no pod: is a key misspelt or empty?"
         yield Ignored(source, "holds no pod template" + lack * is_known, broken=is_known)
 
 

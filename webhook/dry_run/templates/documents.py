@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import MAX_NODES, Marks, read_documents
+from webhook.core.yaml_reader import MAX_NODES, read_documents
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
@@ -14,21 +14,17 @@ _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
 def parse_documents(
-    text: str,
-    marks: Marks | None = None,
-    warnings: dict[int, Sequence[str]] | None = None,
-    *,
-    most: int = MAX_NODES,
+    text: str, warnings: dict[int, Sequence[str]] | None = None, *, most: int = MAX_NODES
 ) -> list[Any]:
     """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 
-    *marks* remembers where values stand. *warnings* is filled, by the id of a document: which of
-    its keys are written twice. The last value counts, as for kubectl. *most*: as in
-    `read_documents`. Raises InputError with line and column.
+    *warnings* is filled, by the id of a document: which of its keys are written twice. The last
+    value counts, as for kubectl. *most*: as in `read_documents`. Raises InputError with line and
+    column.
     """
     text = _scheduler_request(text)
     try:
-        documents = read_documents(text, marks, takes_last=True, most=most)
+        documents = read_documents(text, takes_last=True, most=most)
     except InputError as error:
         hint = ""
         if mark := _TEMPLATE.search(text):

@@ -1,6 +1,5 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,8 +17,6 @@ from webhook.dry_run.templates.pods import (
     Workload,
     append_to,
     checked_pod,
-    copied,
-    variables,
 )
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.train_job import find_runtime
@@ -40,36 +37,29 @@ def pod(workload: Workload) -> Found:
 
 def equal_pods(workload: Workload) -> Found:
     """Complete one of the equal pods of a Deployment, ReplicaSet or DaemonSet."""
-    shape = "deployment" if workload.kind == "Deployment" else "equal"
-    yield from workload.several(workload.spec, shape, alone=False)
+    yield from workload.several(*workload.spec.replicated(), "equal", alone=False)
 
 
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
     spec = workload.spec
-    values = {"set": workload.name, "subdomain": spec.text("serviceName")}
-    yield from workload.several(spec, "statefulset", values)
+    values = {"set": workload.name, "subdomain": spec.get("serviceName", "")}
+    yield from workload.several(*spec.replicated(), "statefulset", values)
 
 
 def batch_job(workload: Workload) -> Found:
-    """Complete the first two indices of a Job, also of a CronJob's; else its first pod."""
-    spec, batch = workload.spec, workload.name
-    if workload.kind == "CronJob":
-        spec, batch = spec.node("jobTemplate", "spec"), f"{batch}-0"
-    shapes, count = _indices(spec, "NonIndexed")
-    if spec.number("parallelism") == 0:
-        yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
-    else:
-        alone = "indexed" in shapes
-        yield from workload.several(spec, shapes, {"batch": batch}, count=count, alone=alone)
+    """Complete the first two indices of a Job; else its first pod."""
+    template, values = workload.spec.node("template"), {"batch": workload.name}
+    shapes, count = _indices(workload.spec, "NonIndexed")
+    yield from workload.several(template, count, shapes, values, alone="indexed" in shapes)
 
 
 def _indices(job: Section, mode: str) -> tuple[str, int]:
     """Return the shapes of a Job's pods, and how many there are; *mode* is the default."""
-    count = job.number("parallelism")
-    if job.text("completionMode", mode) != "Indexed":
+    count = job.get("parallelism", 1)
+    if job.get("completionMode", mode) != "Indexed":
         return "job", count
-    return "job indexed", job.number("completions", count)
+    return "job indexed", job.get("completions", count)
 
 
 def job_set(workload: Workload) -> Found:
@@ -81,53 +71,46 @@ def job_set(workload: Workload) -> Found:
     if workload.kind == "TrainJob":
         spec, missing = find_runtime(workload)
         yield from missing
-    jobs, network, coordinator = spec.nodes("replicatedJobs"), spec.node("network"), ""
-    subdomain = network.text("subdomain", workload.name)
-    if spec.has("coordinator"):
-        at = spec.node("coordinator")
-        place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
-        coordinator = f"{workload.name}-{place}.{subdomain}"
-    has_names = network.flag("enableDNSHostnames", default=True)
+    jobs, network, at = spec.nodes("replicatedJobs"), spec.node("network"), spec.node("coordinator")
+    subdomain = network.get("subdomain", workload.name)
+    place = f"{at.get('replicatedJob', '')}-{at.get('jobIndex', 0)}-{at.get('podIndex', 0)}"
+    has_names = network.get("enableDNSHostnames", True)
     shared: Values = {
-        "coordinator": coordinator,
+        "coordinator": f"{workload.name}-{place}.{subdomain}" if at.value else "",
         "subdomain": subdomain if has_names else "",
-        "everywhere": sum(job.number("replicas") for job in jobs),
+        "everywhere": sum(job.get("replicas", 1) for job in jobs),
     }
     for job in jobs:
         yield from _replicated_job(workload, job, shared)
 
 
 def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
-    spec, replicas, role = job.node("template", "spec"), job.number("replicas"), job.text("name")
+    spec, replicas, role = job.node("template", "spec"), job.get("replicas", 1), job.get("name", "")
     shapes, pods = _indices(spec, "Indexed")
     has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
     first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
     second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
     yield from workload.several(
-        job,
+        spec.node("template"),
+        replicas * max(pods, 1),
         f"{shapes} jobset",
         {**shared, **first, "role": role, "replicas": replicas},
         second=second,
-        count=replicas * max(pods, 1),
-        template=spec.node("template"),
         alone=has_second_index or replicas > 1,
     )
 
 
 def leader_worker_set(workload: Workload) -> Found:
     """Complete the leader and the first worker of the first group, which is a job of its own."""
-    spec, both = workload.spec, workload.spec.node("leaderWorkerTemplate")
-    name, leader = workload.name, f"{workload.name}-0"
-    size, groups = both.number("size"), spec.number("replicas")
-    values = {"set": name, "subdomain": name, "size": size}
+    both, name = workload.spec.node("leaderWorkerTemplate"), workload.name
+    size, groups = both.get("size", 1), workload.spec.get("replicas", 1)
     shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
-    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
-    count = groups * min(size, 1)
-    yield from workload.several(spec, shapes, values, count=count, template=first, alone=False)
+    leader = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
+    values = {"set": name, "subdomain": name, "size": size}
+    yield from workload.several(leader, groups * min(size, 1), shapes, values, alone=False)
     if size > 1:
-        values |= {"set": leader, "index": 1}
-        count = groups * (size - 1)
-        yield from workload.several(spec, shapes, values, count=count, template=worker, alone=False)
+        values |= {"set": f"{name}-0", "index": 1}
+        yield from workload.several(worker, groups * (size - 1), shapes, values, alone=False)
 
 
 _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
@@ -151,7 +134,7 @@ def _roles(workload: Workload) -> Roles:
 
 
 def _count(roles: Roles) -> int:
-    return sum(each.number("replicas") for each in roles.values())
+    return sum(each.get("replicas", 1) for each in roles.values())
 
 
 def kubeflow_job(workload: Workload) -> Found:
@@ -163,44 +146,36 @@ def kubeflow_job(workload: Workload) -> Found:
     leaders = {"launcher", "master", "chief"} & roles.keys() or {"worker"}
     shared, values = _pytorch(workload, roles) if workload.kind == "PyTorchJob" else ("", {})
     for role, replicas in roles.items():
-        shapes = "kubeflow" + (" kubeflow-leads" if role in leaders else "") + shared
-        if role == "launcher":
-            shapes += " kubeflow-launcher"
-        if "pytorch-master" in shared:
-            shapes += f" pytorch-rank-of-{role}"
-        alone = _count(roles) == replicas.number("replicas")
-        yield from workload.several(replicas, shapes, {**values, "role": role}, alone=alone)
+        shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
+        shapes += " kubeflow-launcher" if role == "launcher" else ""
+        (template, count), own = replicas.replicated(), {**values, "role": role}
+        yield from workload.several(template, count, shapes, own, alone=count == _count(roles))
 
 
 def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
-    spec, nodes, shapes = workload.spec, _count(roles), " pytorch"
-    processes = str(spec.value["nprocPerNode"]) if spec.has("nprocPerNode") else "auto"
-    world = nodes * (int(processes) if re.fullmatch("[0-9]+", processes) else 1)
-    policy, workers = spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
-    host = policy.text("rdzvHost", f"{workload.name}-worker-0")
-    least, most = (policy.number(key, workers) for key in ("minReplicas", "maxReplicas"))
-    shapes += " pytorch-master" if "master" in roles else ""
-    shapes += " pytorch-elastic" if spec.has("elasticPolicy") else ""
+    policy, workers = workload.spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
+    host = policy.get("rdzvHost", f"{workload.name}-worker-0")
+    least, most = (policy.get(key, workers) for key in ("minReplicas", "maxReplicas"))
+    shapes = " pytorch-master" if "master" in roles else ""
+    shapes += " pytorch-elastic" if workload.spec.has("elasticPolicy") else ""
     return shapes, {
-        "processes": processes,
-        "world": world,
-        "nodes": nodes,
-        "endpoint": f"{host}:{policy.number('rdzvPort', 23456)}",
-        "backend": policy.text("rdzvBackend", "c10d"),
+        "nodes": _count(roles),
+        "endpoint": f"{host}:{policy.get('rdzvPort', 23456)}",
+        "backend": policy.get("rdzvBackend", "c10d"),
         "range": workers if least == most else f"{least}:{most}",
     }
 
 
 def mpi_job(workload: Workload) -> Found:
     """Complete the launcher and the first two workers of an MPIJob of the mpi-operator."""
-    if workload.root.text("apiVersion").endswith("/v1"):
+    if workload.root.get("apiVersion", "").endswith("/v1"):
         yield from kubeflow_job(workload)
         return
     for role, replicas in _roles(workload).items():
         values = {"role": role, "batch": f"{workload.name}-launcher"}
         shapes = "job mpi mpi-launcher" if role == "launcher" else "mpi mpi-worker"
-        yield from workload.several(replicas, shapes, values)
+        yield from workload.several(*replicas.replicated(), shapes, values)
 
 
 def volcano_job(workload: Workload) -> Found:
@@ -212,19 +187,16 @@ def volcano_job(workload: Workload) -> Found:
     plugins = {name: holder.words(name) for name in holder.value}
     if not plugins.keys().isdisjoint(("pytorch", "tensorflow", "mpi", "ray")):
         plugins.setdefault("svc", [])
-    names = [task.text("name", f"default{index}") for index, task in enumerate(nodes)]
+    names = [task.get("name", f"default{index}") for index, task in enumerate(nodes)]
     tasks = dict(zip(names, nodes, strict=True))
     ranks, values = _pytorch_plugin(workload, plugins.get("pytorch"), tasks)
-    hosts = _volcano_hosts(workload.name, names) if "svc" in plugins else []
-    svc = " volcano-svc" if "svc" in plugins else ""
+    svc, hosts = (" volcano-svc", names) if "svc" in plugins else ("", [])
+    keys = [f"VC_{task.replace('-', '_').upper()}_HOSTS" for task in hosts]
+    env = {key: {"configMapKeyRef": {"name": f"{workload.name}-svc", "key": key}} for key in keys}
     for index, copies in _shown_by_role([task.node("template") for task in nodes]):
         shapes = f"volcano{svc} {ranks.get(names[index], ranks.get('', ''))}"
-        own, alone = {**values, "task": names[index]}, not ranks
-        for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
-            if hosts and isinstance(each, Template):
-                for container in podspec.every_container(each.pod):
-                    append_to(container, "env", *copied(hosts))
-            yield each
+        pods, own = nodes[index].replicated(), {**values, "task": names[index]}
+        yield from workload.several(*pods, shapes, own, env=env, alone=not ranks, copies=copies)
 
 
 def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
@@ -232,7 +204,7 @@ def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
 
     The first two replicas of each role are shown; parts without a role all are.
     """
-    roles = [part.node("metadata", "labels").text(ROLE_INDEX) for part in parts]
+    roles = [part.node("metadata", "labels").get(ROLE_INDEX, "") for part in parts]
     sizes, seen = Counter(roles), Counter[str]()
     for index, role in enumerate(roles):
         seen[role] += 1
@@ -253,35 +225,22 @@ def _pytorch_plugin(
     master, worker = flags.get("master", "master"), flags.get("worker", "worker")
     if arguments is None or master not in tasks:
         return {}, {}
-    spec, shape = tasks[master].node("template", "spec"), "volcano-pytorch"
-    host = spec.text("hostname", f"{workload.name}-{master}-0")
+    shape = "volcano-pytorch"
     return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
-        "master": f"{host}.{spec.text('subdomain', workload.name)}",
+        "master": f"{workload.name}-{master}-0.{workload.name}",
         "port": flags.get("port", "23456"),
         "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
     }
-
-
-def _volcano_hosts(job: str, tasks: Sequence[str]) -> list[Object]:
-    """Return the variables in which the svc plugin names the pods of all tasks."""
-    tasks = [task.replace("-", "_").upper() for task in tasks]
-    names = [f"VC_{task}_{suffix}" for task in tasks for suffix in ("HOSTS", "NUM")]
-    return variables(
-        {name: {"configMapKeyRef": {"name": f"{job}-svc", "key": name}} for name in names}
-    )
 
 
 _RAY_CLUSTERS = {
     "RayCluster": (),
     "RayService": ("rayClusterConfig",),
     "RayJob": ("rayClusterSpec",),
-    "RayClusterFleet": ("template", "spec"),
-    "RayClusterReplicaSet": ("template", "spec"),
 }
-"""Where each kind holds the spec of the cluster that it makes; the last two are AIBrix'.
-
-Source: vllm-project/aibrix pkg/controller/rayclusterfleet.
-"""
+"""Where each kind holds the spec of the cluster that it makes."""
+_IN_A_FLEET = ("template", "spec")
+"""Where AIBrix' fleets hold it. Source: vllm-project/aibrix pkg/controller/rayclusterfleet."""
 
 
 def ray_cluster(workload: Workload) -> Found:
@@ -291,37 +250,34 @@ def ray_cluster(workload: Workload) -> Found:
         message = "chooses a RayCluster that exists: this RayJob makes no pod that trains"
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
-    made = workload.part(workload.root, spec.number("replicas"))
-    spec = spec.node(*_RAY_CLUSTERS[workload.kind])
+    made = workload.part(workload.root, spec.get("replicas", 1))
+    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, _IN_A_FLEET))
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
-        is_head, of = group in heads, group.text("groupName", "headgroup")
-        least = max(group.number("replicas", 0), group.number("minReplicas", 0))
-        most = 0 if least == group.number("maxReplicas") == 0 else max(least, 1)
+        is_head, of = group in heads, group.get("groupName", "headgroup")
+        least = max(group.get("replicas", 0), group.get("minReplicas", 0))
+        most = 0 if least == group.get("maxReplicas", 1) == 0 else max(least, 1)
         values = {
             "cluster": name,
             "group": of,
             "prefix": "head" if is_head else f"{of}-worker",
             "node": "head" if is_head else "worker",
         }
-        number = most * max(group.number("numOfHosts"), 1)
-        for each in made.several(group, "ray", values, count=number, alone=False):
+        number = most * max(group.get("numOfHosts", 1), 1)
+        for each in made.several(group.node("template"), number, "ray", values, alone=False):
             if isinstance(each, Template):
-                _add_shared_memory(each.pod, group)
+                _add_shared_memory(each.pod)
             yield each
 
 
-def _add_shared_memory(pod: Object, group: Section) -> None:
-    """Mount memory at /dev/shm of the Ray container, as large as its memory, where none is."""
+def _add_shared_memory(pod: Object) -> None:
+    """Mount memory at /dev/shm of the Ray container, where nothing is mounted."""
     container = pod["spec"]["containers"][0]
-    is_mounted = any(mount.get("mountPath") == "/dev/shm" for mount in podspec.mounts(container))
-    if is_mounted or group.node("rayStartParams").has("plasma-directory"):
-        return
-    size = podspec.requests(container).get("memory")
-    volume: Object = {"medium": "Memory", "sizeLimit": size} if size else {"medium": "Memory"}
-    append_to(pod["spec"], "volumes", {"name": "shared-mem", "emptyDir": volume})
-    append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
+    if all(mount.get("mountPath") != "/dev/shm" for mount in podspec.mounts(container)):
+        volume = {"name": "shared-mem", "emptyDir": {"medium": "Memory"}}
+        append_to(pod["spec"], "volumes", volume)
+        append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
 
 
 def pod_clique_set(workload: Workload) -> Found:
@@ -329,14 +285,14 @@ def pod_clique_set(workload: Workload) -> Found:
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
-    copies, template = workload.spec.number("replicas"), workload.spec.node("template")
-    cliques = {one.text("name"): one for one in template.nodes("cliques")}
-    sizes = {name: clique.node("spec").number("replicas") for name, clique in cliques.items()}
+    copies, template = workload.spec.get("replicas", 1), workload.spec.node("template")
+    cliques = {one.get("name", ""): one for one in template.nodes("cliques")}
+    sizes = {name: clique.node("spec").get("replicas", 1) for name, clique in cliques.items()}
     keys = ("podCliqueScalingGroups", "podCliqueScalingGroupConfigs")
     groups = [group for key in keys for group in template.nodes(key)]
     for name, clique in cliques.items():
         group = next((one for one in groups if name in one.words("cliqueNames")), _NOTHING)
-        number, own = group.number("replicas"), group.text("name")
+        number, own = group.get("replicas", 1), group.get("name", "")
         owner = f"{workload.name}-0-{own}" if own else workload.name
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}
         pod = {"metadata": metadata, "spec": clique.node("spec", "podSpec").value}
@@ -345,43 +301,33 @@ def pod_clique_set(workload: Workload) -> Found:
             "owner": owner,
             "pods": sum(sizes.get(other, 0) for other in group.words("cliqueNames")),
         }
-        yield from workload.several(
-            clique.node("spec"),
-            "grove grove-group" if own else "grove",
-            values,
-            count=sizes[name] if number else 0,
-            template=Section(pod, clique.path),
-            copies=copies * number,
-        )
+        template, shapes = Section(pod, clique.path), "grove grove-group" if own else "grove"
+        yield from workload.several(template, sizes[name], shapes, values, copies=copies * number)
 
 
 def storm_service(workload: Workload) -> Found:
     """Complete two pods of each role of the first RoleSet, or of the first PodSet of the role."""
-    copies, roleset = workload.spec.number("replicas"), f"{workload.name}-roleset-{UNKNOWN_SUFFIX}"
+    roleset, sets = f"{workload.name}-roleset-{UNKNOWN_SUFFIX}", workload.spec.get("replicas", 1)
     for role in workload.spec.node("template", "spec").nodes("roles"):
-        replicas, size = role.number("replicas"), role.number("podGroupSize")
-        name, is_stateful = role.text("name"), role.flag("stateful")
+        (template, count), size = role.replicated(), role.get("podGroupSize", 1)
+        name, is_stateful = role.get("name", ""), role.get("stateful", False)
         podset = f"{roleset}-{name}-{UNKNOWN_SUFFIX}" + ("-0" if is_stateful else "")
         values = {"roleset": roleset, "role": name, "podset": podset, "size": size}
-        shapes, count, sets = "storm storm-stateful" if is_stateful else "storm", replicas, 1
+        shapes, copies = "storm storm-stateful" if is_stateful else "storm", sets
         if size > 1:
-            shapes, count, sets = "storm storm-podset", size * min(replicas, 1), replicas
-        yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
+            shapes, count, copies = "storm storm-podset", size, sets * count
+        yield from workload.several(template, count, shapes, values, copies=copies)
 
 
 def known(workload: Workload) -> Expand | None:
     """Return what finds the pods of an object of this kind; None for an unknown one."""
-    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    group, _, _version = workload.root.get("apiVersion", "").rpartition("/")
     return KINDS.get((group, workload.kind))
 
 
 def expand(workload: Workload) -> Found:
     """Find the pods of an object of any kind."""
-    spec = workload.root.value.get("spec")
-    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
-        yield workload.ignore("spec.replicas", "is 0: no pod is created")
-    else:
-        yield from (known(workload) or any_object)(workload)
+    return (known(workload) or any_object)(workload)
 
 
 def any_object(workload: Workload) -> Found:
@@ -398,9 +344,7 @@ def any_object(workload: Workload) -> Found:
         if _is_object(node.value):
             yield from expand(workload.part(node, replicas * copies))
         else:
-            yield from workload.several(
-                node, "equal", count=replicas, template=node, alone=False, copies=copies
-            )
+            yield from workload.several(node, replicas * copies, "equal", alone=False)
 
 
 def _below(
@@ -445,17 +389,15 @@ def no_pod(workload: Workload) -> Found:
 
 _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (pod, "", "Pod"),
-    (equal_pods, "", "ReplicationController"),
     (equal_pods, "apps", "ReplicaSet Deployment DaemonSet"),
     (stateful_set, "apps", "StatefulSet"),
-    (batch_job, "batch", "Job CronJob"),
+    (batch_job, "batch", "Job"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     (job_set, "trainer.kubeflow.org", "TrainJob"),
     (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
-    (no_pod, "kubeflow.org", "MXJob"),
     (volcano_job, "batch.volcano.sh", "Job"),
     (ray_cluster, "ray.io", "RayCluster RayJob RayService"),
     (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),

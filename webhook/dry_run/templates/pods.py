@@ -58,8 +58,8 @@ Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
 Values: TypeAlias = Mapping[str, object]
 """What goes into the braces of shapes.yaml."""
-Runtimes: TypeAlias = Mapping[tuple[str, str, str], Object]
-"""The runtimes of the input, by kind, namespace (empty if it has none) and name."""
+Runtimes: TypeAlias = Mapping[str, Object]
+"""The runtimes of TrainJobs in the input, ``ClusterTrainingRuntime/torch``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Workload:
     @property
     def kind(self) -> str:
         """Return ``kind``."""
-        return self.root.text("kind")
+        return self.root.get("kind", "")
 
     @property
     def spec(self) -> Section:
@@ -90,52 +90,50 @@ class Workload:
     def name(self) -> str:
         """Return ``metadata.name``, or generateName with a placeholder."""
         metadata = self.root.node("metadata")
-        generated = metadata.text("generateName")
-        name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
+        generated = metadata.get("generateName", "")
+        name = metadata.get("name", "") or (generated and generated + UNKNOWN_SUFFIX)
         return name or fail(metadata.at("name"), "a name", None)
 
     def part(self, root: Section, copies: int) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
-        namespace = root.node("metadata").text("namespace", self.namespace)
+        namespace = root.node("metadata").get("namespace", "") or self.namespace
         return replace(self, root=root, namespace=namespace, copies=self.copies * copies)
 
     def several(
         self,
-        holder: Section,
+        template: Section,
+        count: int,
         shapes: str,
         values: Values = {},  # noqa: B006  # nobody changes it
         *,
         second: Values = {},  # noqa: B006
-        count: int | None = None,
-        template: Section | None = None,
+        env: Object = {},  # noqa: B006
         alone: bool = True,
         copies: int = 1,
     ) -> Found:
-        """Yield rank 0 of equal pods, and one other for the rest.
+        """Yield rank 0 of *count* pods of a template, and one other for the rest.
 
-        *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
         *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
-        Pods that are not ``alone`` in their job have one that stands for all. *copies*: of the
-        group.
+        *env*: further variables of the containers. Pods that are not ``alone`` in their job have
+        one that stands for all. *copies*: of the group.
         """
-        count = holder.number("replicas") if count is None else count
-        if count == 0:
-            yield self.ignore(holder.at("replicas"), "is 0: no pod is created")
+        if count * copies * self.copies == 0:
+            yield self.ignore(template.path, "is asked for 0 times: no pod is created")
             return
-        template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
-            made = self._pod(template, shapes, {**numbers, **values, **(second if index else {})})
+            own = {**numbers, **values, **(second if index else {})}
+            made = self._pod(template, shapes, own, env)
             yield self.template(template, made, like * copies)
 
-    def _pod(self, template: Section, shapes: str, values: Values) -> Object:
+    def _pod(self, template: Section, shapes: str, values: Values, env: Object) -> Object:
         """Make a pod of a template, as the *shapes* say. It shares nothing with the input."""
         own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
         shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
         pod = checked_pod(template)
         meta: Object = pod.get("metadata") or {}
-        own_owner = (self.root.text("apiVersion"), self.kind, self.name)
+        own_owner = (self.root.get("apiVersion", ""), self.kind, self.name)
         api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
         metadata: Object = {
             **{key: shape.get(key) for key in ("name", "generateName")},
@@ -152,8 +150,12 @@ class Workload:
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
         spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
+        first = shape.get("first_env", {})
         for container in podspec.every_container(pod):
-            _add_variables(container, shape, runs=container in podspec.containers(pod))
+            last = {**shape.get("env", {}), **env} if container in podspec.containers(pod) else {}
+            own_env = [each for each in podspec.env(container) if each.get("name") not in first]
+            if first or last:
+                container["env"] = [*variables(first), *own_env, *variables(last)]
         present = {key: value for key, value in metadata.items() if value}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
 
@@ -203,18 +205,6 @@ def _filled(shape: Object, values: Values) -> Object:
         elif (text := value.format_map(values)) or not value:
             made[key] = text
     return made
-
-
-def _add_variables(container: Object, shape: Object, *, runs: bool) -> None:
-    """Add the variables of a shape; some are only for containers that *run* all the time."""
-    first = shape.get("first_env", {})
-    env = [each for each in podspec.env(container) if each.get("name") not in first]
-    added = variables(shape.get("env", {})) if runs else []
-    for each in variables(shape.get("otherwise_env", {})):
-        if not podspec.has_env(container, each["name"]):
-            added.append(each)
-    if first or added:
-        container["env"] = [*variables(first), *env, *added]
 
 
 def variables(values: Mapping[str, str | Object]) -> list[Object]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
+from webhook.core.value_types import INTEGER, type_name
 
 _MOST_SHOWN = 60
+_Value = TypeVar("_Value", bool, int, str, Object, list[Any])
 
 
 class Section:
@@ -36,49 +37,32 @@ class Section:
         """Return the object to which *keys* lead, one inside the other."""
         found = self
         for key in keys:
-            found = Section(found._read(key, dict, OBJECT, {}), found.at(key))
+            found = Section(found.get(key, {}), found.at(key))
         return found
 
     def nodes(self, key: str) -> list[Section]:
         """Return the list of objects at *key*."""
-        items: list[Any] = self._read(key, list, LIST, [])
+        items = self.get(key, list[Any]())
         holder = Section({f"{key}[{index}]": item for index, item in enumerate(items)}, self.path)
         return list(map(holder.node, holder.value))
 
-    def text(self, key: str, default: str = "") -> str:
-        """Return the string at *key*; *default* where it is missing or empty."""
-        return self._read(key, str, STRING, "") or default
+    def replicated(self) -> tuple[Section, int]:
+        """Return the template beside ``replicas``, and how many pods of it there are."""
+        return self.node("template"), self.get("replicas", 1)
 
     def words(self, key: str) -> list[str]:
         """Return the list of strings at *key*."""
-        found: list[str] = self._read(key, list, f"{LIST} of strings", [])
-        for index, item in enumerate(found):
-            if not isinstance(item, str):
-                fail(f"{self.at(key)}[{index}]", STRING, item)
-        return found
+        return list(map(str, self.get(key, list[Any]())))
 
-    def number(self, key: str, default: int = 1) -> int:
-        """Return the integer at *key*, which may not be negative."""
-        found: int = self._read(key, int, _COUNT, default)
-        if found < 0:
-            fail(self.at(key), _COUNT, found)
-        return found
-
-    def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return the boolean at *key*."""
-        found: bool = self._read(key, bool, BOOLEAN, default)
-        return found
-
-    def _read(self, key: str, kind: type, expected: str, default: Any) -> Any:
+    def get(self, key: str, default: _Value) -> _Value:
+        """Return the value at *key*, of the type of *default*; a number may not be negative."""
         value = self.value.get(key)
         if value is None:
             return default
-        if type(value) is not kind:
-            fail(self.at(key), expected, value)
+        if type(value) is not type(default) or (isinstance(value, int) and value < 0):
+            is_number = type(default) is int
+            fail(self.at(key), f"{INTEGER}, 0 or more" if is_number else type_name(default), value)
         return value
-
-
-_COUNT = f"{INTEGER}, 0 or more"
 
 
 def fail(path: str, expected: str, found: Any) -> NoReturn:

@@ -29,43 +29,42 @@ _MPI_KEYS = "mpi-ssh-auth"
 def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
     """Return the spec of the JobSet, and which runtime is missing in the input."""
     reference, missing = workload.spec.node("runtimeRef"), []
-    kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", _DEFAULT)
-    spaces, is_shared = (workload.namespace, ""), kind == "ClusterTrainingRuntime"
-    found = [workload.runtimes.get((kind, space, name)) for space in spaces]
-    if known := next(filter(None, found), None):
-        runtime = Section(copied(Section(known).node("spec").value), f"{kind}/{name} spec")
+    kind, name = reference.get("kind", "ClusterTrainingRuntime"), reference.get("name", _DEFAULT)
+    source = f"{kind}/{name}"
+    if found := workload.runtimes.get(source):
+        runtime = Section(copied(Section(found).node("spec").value), f"{source} spec")
     else:
         shipped = read_data("trainer_runtimes.yaml")
-        is_shipped = is_shared and name in shipped
+        is_shipped = kind == "ClusterTrainingRuntime" and name in shipped
         runtime = Section(copied(shipped[name if is_shipped else _DEFAULT]), "runtime")
         other = f"Trainer's {_DEFAULT} in its place; add it to the input"
         other = "the one that Trainer ships" if is_shipped else other
         message = f"is not in the input: {workload.source} is shown with {other}"
-        missing.append(Ignored(f"{kind}/{name}", message))
+        missing.append(Ignored(source, message))
     jobset = runtime.node("template", "spec")
     for job in jobset.nodes("replicatedJobs"):
         _apply(workload, job, runtime.node("mlPolicy"))
-        for patch in _patches(workload.spec, job.text("name")):
+        for patch in _patches(workload.spec, job.get("name", "")):
             _merge(job.node("template", "spec").value, {"template": patch})
     return jobset, missing
 
 
 def _apply(workload: Workload, job: Section, policy: Section) -> None:
     """Write into a replicated Job what the TrainJob says of its nodes and their containers."""
-    name, is_mpi = job.text("name"), policy.has("mpi")
-    step = job.node("template", "metadata", "labels").text(_ANCESTOR)
+    name, is_mpi = job.get("name", ""), policy.has("mpi")
+    step = job.node("template", "metadata", "labels").get(_ANCESTOR, "")
     is_trainer = step == "trainer" or (name == _NODE and not is_mpi)
     spec = job.node("template", "spec")
     pod = spec.node("template", "spec")
     if is_trainer or name == _NODE:
         job.value["replicas"] = 1
-        nodes = workload.spec.node("trainer").number("numNodes", policy.number("numNodes"))
-        if policy.node("mpi").flag("runLauncherAsNode"):  # the launcher is one of the nodes
+        nodes = workload.spec.node("trainer").get("numNodes", policy.get("numNodes", 1))
+        if policy.node("mpi").get("runLauncherAsNode", False):  # the launcher is one of the nodes
             nodes = max(nodes - 1, 1)
         if name == _NODE or not is_mpi:
             spec.value |= {"completions": nodes, "parallelism": nodes}
         for container in pod.nodes("containers"):
-            if container.text("name") == _NODE:
+            if container.get("name", "") == _NODE:
                 _apply_trainer(workload, container, policy, nodes, runs_command=is_trainer)
     if is_mpi and name in (_NODE, "launcher"):  # both get the keys by which they reach each other
         pod.nodes("volumes")  # raises InputError unless it is a list
@@ -92,10 +91,9 @@ def _apply_trainer(
             container.value["command"] = [*_TORCHTUNE, f"--rdzv_endpoint={master}:29500"]
     elif workload.spec.has("trainer") and policy.has("xgboost"):
         shapes = "xgboost"
-    processes = trainer.number("numProcPerNode", 0) or "auto"
-    given = fill(shapes, {"nodes": nodes, "master": master, "processes": processes}).get("env", {})
-    own_env = [each.value for holder in (container, trainer) for each in holder.nodes("env")]
-    container.value["env"] = _by_name([*own_env, *variables(given)])
+    given = fill(shapes, {"nodes": nodes, "master": master}).get("env", {})
+    own_env = [each.value for each in trainer.nodes("env")]
+    _merge(container.value, {"env": [*own_env, *variables(given)]})
 
 
 def _patches(spec: Section, job: str) -> Iterator[Object]:
@@ -103,38 +101,34 @@ def _patches(spec: Section, job: str) -> Iterator[Object]:
     for key in ("podSpecOverrides", "podTemplateOverrides"):  # of v2.0 and v2.1
         for override in spec.nodes(key):
             patch = {one: value for one, value in override.value.items() if one != "targetJobs"}
-            if any(target.text("name") == job for target in override.nodes("targetJobs")):
+            if any(target.get("name", "") == job for target in override.nodes("targetJobs")):
                 yield {"spec": patch} if key == "podSpecOverrides" else patch
     for patch_of_runtime in spec.nodes("runtimePatches"):
         jobset = patch_of_runtime.node("trainingRuntimeSpec", "template", "spec")
         for replicated in jobset.nodes("replicatedJobs"):
-            if replicated.text("name") == job:
+            if replicated.get("name", "") == job:
                 yield replicated.node("template", "spec", "template").value
 
 
 def _merge(target: Object, change: Mapping[str, Any]) -> None:
     """Lay *change* over *target*: objects and containers key by key, other items by their names."""
     for key, value in change.items():
-        is_containers = key in ("containers", "initContainers")
-        old: Any = target.get(key, [] if is_containers else None)
+        old: Any = target.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
-        elif not (_is_named(old) and _is_named(value)):
-            target[key] = copied(value)
-        elif is_containers:  # those that the runtime has
-            for one in value:
-                for same in (container for container in old if container["name"] == one["name"]):
-                    _merge(same, one)
+        elif _is_named(old) and _is_named(value):
+            items = {item["name"]: item for item in old}
+            for name, item in ((item["name"], item) for item in value):
+                if key in ("containers", "initContainers") and name in items:
+                    _merge(items[name], item)
+                else:
+                    items[name] = copied(item)
+            target[key] = [*items.values()]
         else:
-            target[key] = _by_name([*old, *copied(value)])
+            target[key] = copied(value)
 
 
 def _is_named(items: Any) -> bool:
     return isinstance(items, list) and all(
         isinstance(item, dict) and isinstance(item.get("name"), str) for item in items
     )
-
-
-def _by_name(items: list[Object]) -> list[Object]:
-    """Return the last of each name, where the first stands."""
-    return [*{str(item.get("name")): item for item in items}.values()]
