@@ -19,7 +19,7 @@ from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.core.wording import listed
-from webhook.diagnose.collect import read_all
+from webhook.diagnose.explain.job import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
 
@@ -104,8 +104,9 @@ class Look(NamedTuple):
 
 def look_at(cluster: Snapshot, selector: str = "") -> Look:
     """Look at the jobs whose pods *selector* chooses; raises as `read_all` does."""
-    snapshot, jobs = read_all(cluster, selector)
-    return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
+    jobs = read_all(cluster, selector)
+    found = look_at_all(cluster, jobs)
+    return Look(found, cluster.unread(), ended_jobs(jobs))
 
 
 def _watch(open_snapshot: Callable[[], Snapshot], selector: str) -> Sequence[JobStatus]:
