@@ -3,15 +3,15 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.diagnose.connection import HostileConnection
 from tests.diagnose.explain.test_screens import SCENES, WELL
-from tests.diagnose.hostile import HostileConnection
 from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event, workload
 from tests.profiles import as_text
 from webhook.cli import main
@@ -34,13 +34,12 @@ LEASE: Object = {
 
 def looked(*scenes: Scene, **changes: Any) -> list[JobStatus]:
     """Return what `status` finds in a cluster of these jobs."""
-    given = {
-        "events": tuple(each for scene in scenes for each in scene.events),
-        "workloads": tuple(each for scene in scenes for each in scene.workloads),
-    }
-    snapshot = replace(scenes[0].snapshot, **{**given, **changes})
+    whole = copy(scenes[0])
+    whole.events = [each for scene in scenes for each in scene.events]
+    whole.workloads = [each for scene in scenes for each in scene.workloads]
+    vars(whole).update(changes)
     pods = (pod for scene in scenes for pod in scene.pods.values())
-    return look_at_all(snapshot, find_jobs(pods))
+    return look_at_all(whole.snapshot, find_jobs(pods))
 
 
 def first(*scenes: Scene, **changes: Any) -> Finding:
@@ -134,9 +133,9 @@ def test_puts_jobs_in_trouble_first_and_leaves_out_those_that_are_over() -> None
 def test_leaves_out_what_asks_for_no_profile() -> None:
     scene = Scene()
     was_not_injected(scene)
-    assert looked(scene, labels={SPACE: {}}) == []
-    assert len(looked(scene, labels={SPACE: {names.PROFILE: "shared"}})) == 1
-    assert len(looked(scene, labels=None)) == 1, "the labels are not known"
+    assert looked(scene, labels={}) == []
+    assert len(looked(scene, labels={names.PROFILE: "shared"})) == 1
+    assert len(looked(scene, refused={"namespaces"})) == 1, "the labels are not known"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +169,7 @@ def test_an_owner_that_can_create_no_pod() -> None:
     ]
     assert found[0].first is not None
     assert found[0].first.message == "a pod of it was refused: pod bert-worker-2: no network"
-    assert [job.name for job in looked(scene, labels={SPACE: {}})] == ["bert"]
+    assert [job.name for job in looked(scene, labels={})] == ["bert"]
     scene.events[:] = [
         event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
     ]
@@ -195,7 +194,7 @@ def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
     ]
     assert found[0].first is not None
     assert (found[0].first.code.name, text in found[0].first.message) == ("kueue-waiting", True)
-    unlabelled = looked(scene, other, labels={SPACE: {}})
+    unlabelled = looked(scene, other, labels={})
     assert [job.name for job in unlabelled] == ["albert", "bert"], "nobody asks for a profile there"
 
 
@@ -231,7 +230,7 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
 def test_without_events_the_pods_tell() -> None:
     scene = Scene()
     waits(scene)
-    [job] = looked(scene, events=None)
+    [job] = looked(scene, refused={"events"})
     assert job.is_failing
 
 

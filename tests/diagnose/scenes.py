@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
+from tests.diagnose.connection import NOW, HostileConnection
 from tests.pods import load
-from tests.profiles import profiles
+from tests.profiles import as_objects, profiles
 from tests.worlds import network
 from webhook.core import names
-from webhook.core.cluster.nodes import read_node
 from webhook.core.model import Object
+from webhook.core.profiles import Profiles
 from webhook.core.review import decide
+from webhook.diagnose.explain.job import observe
 from webhook.diagnose.explain.judge import Explanation, explain
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.jobs import Job
+from webhook.diagnose.snapshot import Snapshot
+from webhook.kube.catalogue import NETWORKS
 
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"
 PROFILES = """
 shared:
@@ -116,7 +120,12 @@ def patched(value: Any, patch: Any) -> Any:
 
 
 class Scene:
-    """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
+    """A job of rank 0 and workers that trains well, and the cluster that it is in.
+
+    *not_ready*: what the controller says of profiles by name. *claim_templates*: their names.
+    *device_offers*: the drivers that run of DeviceClass nic, None where it does not exist.
+    *refused*: the resources that may not be read, ``events``.
+    """
 
     written = PROFILES
     """The profiles: the spec of each by its name."""
@@ -124,7 +133,6 @@ class Scene:
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job; *before* may change each pod before it is admitted."""
         self.labels = {names.PROFILE: "shared"}
-        self.profiles = profiles(self.written)
         self.networks: dict[tuple[str, str], Object | None] = {
             ("default", "rdma-net"): network("default/rdma-net")
         }
@@ -135,7 +143,12 @@ class Scene:
         held = {"holderIdentity": "c-1", "renewTime": ago(seconds=2)}
         self.lease: Object | None = {"spec": {"leaseDurationSeconds": 15, **held}}
         self.owner = "bert"
-        self.changes: dict[str, Any] = {}
+        self.focus = ""
+        self.not_ready: Mapping[str, str] = {}
+        self.claim_templates: Sequence[str] = ()
+        self.device_offers: Sequence[str] | None = None
+        self.refused: set[str] = set()
+        self.logs: dict[str, PodLog] | None = None
         self.size = workers + 1
         self.pods: dict[str, Object] = {}
         if before is None and (type(self), workers) in _ADMITTED:
@@ -241,21 +254,14 @@ class Scene:
         pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
 
     @property
-    def snapshot(self) -> JobSnapshot:
-        """Return what is read of the cluster; `changes` has what differs."""
-        given: dict[str, Any] = {
-            "now": NOW,
-            "labels": {SPACE: self.labels},
-            "events": tuple(self.events),
-            "nodes": tuple(map(read_node, self.nodes)),
-            "networks": self.networks,
-            "profiles": self.profiles,
-            "workloads": tuple(self.workloads),
-            "policies": tuple(self.policies),
-            "lease": self.lease,
-        }
-        changed = {key: value for key, value in self.changes.items() if key != "focus"}
-        return JobSnapshot(**{**given, **changed})
+    def profiles(self) -> Profiles:
+        """Return the profiles of today."""
+        return profiles(self.written)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what is read of the cluster."""
+        return Snapshot(cluster_of(self), SPACE)
 
     @property
     def job(self) -> Job:
@@ -265,13 +271,70 @@ class Scene:
     @property
     def explained(self) -> Explanation:
         """Return what `explain` finds."""
-        return explain(self.snapshot, self.observed)
+        snapshot = self.snapshot
+        job = observe(snapshot, self.job, focus=self.focus)
+        return explain(snapshot, replace(job, logs=self.logs))
 
-    @property
-    def observed(self) -> ObservedJob:
-        """Return the job with what the snapshot holds of it."""
-        focus = self.changes.get("focus", "")
-        return self.snapshot.observe(self.job, focus=focus)
+
+def cluster_of(scene: Scene) -> HostileConnection:
+    """Return the API server of the scene."""
+    space = "/api/v1/namespaces/research"
+    pods = list(getattr(scene, "pods", {}).values())
+    labelled = {"metadata": {"name": "research", "labels": dict(scene.labels)}}
+    lease = {"metadata": {"name": "fabric-injector"}, **scene.lease} if scene.lease else None
+    lists = {
+        "/api/v1/pods": pods,
+        "/api/v1/events": scene.events,
+        "/apis/kueue.x-k8s.io/v1beta2/workloads": scene.workloads,
+        "/apis/networking.k8s.io/v1/networkpolicies": scene.policies,
+        f"{_CLAIMS}/resourceclaims": list(getattr(scene, "claims", {}).values()),
+        f"{_CLAIMS}/resourceclaimtemplates": [
+            {"metadata": {"name": name, "namespace": SPACE}} for name in scene.claim_templates
+        ],
+    }
+    objects: dict[str, Any] = {
+        space: labelled,
+        "/api/v1/namespaces": [labelled],
+        "/api/v1/nodes": list(scene.nodes),
+        "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
+        "/apis/resource.k8s.io": {"versions": [{"version": "v1"}]},
+        "/apis/fabric-injector.io": {"preferredVersion": {"groupVersion": "x/v1alpha1"}},
+        "/apis/kueue.x-k8s.io": {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}},
+        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": _profiles(scene),
+    }
+    if scene.device_offers is not None:
+        selector = {"cel": {"expression": 'device.driver == "dra.net"'}}
+        spec = {"extendedResourceName": "rdma/hca", "selectors": [selector]}
+        objects[f"{_CLAIMS}/deviceclasses"] = [{"metadata": {"name": "nic"}, "spec": spec}]
+        objects[f"{_CLAIMS}/resourceslices"] = [
+            {"metadata": {"name": driver}, "spec": {"driver": driver}}
+            for driver in scene.device_offers
+        ]
+    for path, found in lists.items():
+        group, _, plural = path.rpartition("/")
+        objects[path] = objects[f"{group}/namespaces/research/{plural}"] = list(found)
+    for pod in pods:
+        objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
+    for key, network_found in scene.networks.items():
+        objects[NETWORKS.object_path(key)] = network_found
+    connection = HostileConnection(objects, "research")
+    connection.spoil = lambda request, *answer: (
+        (403, b'{"message": "no"}') if scene.refused & {*request.split("/")[-2:]} else answer
+    )
+    return connection
+
+
+_CLAIMS = "/apis/resource.k8s.io/v1"
+
+
+def _profiles(scene: Scene) -> list[Object]:
+    """Return the FabricProfiles, with what the controller says of them."""
+    found = as_objects(scene.written)
+    for each in found:
+        if message := scene.not_ready.get(each["metadata"]["name"]):
+            ready = {"type": "Ready", "status": "False", "message": message}
+            each["status"] = {"conditions": [ready]}
+    return found
 
 
 class GkeScene(Scene):
@@ -317,13 +380,9 @@ shared:
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job."""
         self.claims: dict[tuple[str, str], Object] = {}
-        self.changes = {}
         super().__init__(workers, before=before)
         self.networks = {}
-        self.changes = {
-            "claims": self.claims,
-            "claim_templates": {(SPACE, "rails")},
-        }
+        self.claim_templates = ["rails"]
 
     def created(self, number: int) -> Object:
         """Return a pod that names a template."""

@@ -10,28 +10,31 @@ from click.testing import CliRunner, Result
 
 from tests import ROOT
 from tests.diagnose.check.cluster import answer, installed
-from tests.diagnose.hostile import HostileConnection, cluster_of
-from tests.diagnose.scenes import SPACE, Scene, node
+from tests.diagnose.connection import HostileConnection
+from tests.diagnose.scenes import SPACE, Scene, cluster_of, node
 from tests.fake_apiserver import NAMESPACES, FakeApiServer, status
 from tests.tables import cases
 from webhook.cli import explain, main
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.collect import Target, read_all, read_job
-from webhook.diagnose.explain.snapshot import JobSnapshot
+from webhook.diagnose.explain.job import Target, read_all, read_job
+from webhook.diagnose.explain.nccl_log import PodLog
+from webhook.diagnose.explain.pod_logs import choose_pods
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.pod_logs import choose_pods
 from webhook.diagnose.snapshot import Snapshot
 
 POD_LIST = f"GET /api/v1/namespaces/{SPACE}/pods"
 
 
-def asked(connection: HostileConnection, *, logs: bool = False) -> JobSnapshot:
-    return read_job(Snapshot(connection, SPACE), Target("job", "bert"), logs=logs)[0]
+def asked(connection: HostileConnection) -> Snapshot:
+    """Return what is read of a job."""
+    snapshot = Snapshot(connection, SPACE)
+    read_job(snapshot, Target("job", "bert"))
+    return snapshot
 
 
-def unread(snapshot: JobSnapshot, what: str) -> list[str]:
-    return [each.problem for each in snapshot.unread if each.what == what]
+def unread(snapshot: Snapshot, what: str) -> list[str]:
+    return [each.problem for each in snapshot.unread() if each.what == what]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +63,9 @@ def test_one_broken_node_of_two_leaves_one_in_check_and_explain() -> None:
     for connection in (cluster, job):
         connection.objects["/api/v1/nodes"] = [broken, node("node-2")]
     snapshot, reading = Snapshot(cluster), asked(job)
-    assert len(snapshot.nodes()) == len(reading.nodes or ()) == 1
+    assert len(snapshot.nodes()) == len(reading.nodes()) == 1
     problem = "is left out, since it cannot be read: metadata.labels is not an object"
-    for found in (snapshot.unread(), reading.unread):
+    for found in (snapshot.unread(), reading.unread()):
         assert [(each.what, each.problem) for each in found] == [("nodes/node-1", problem)]
 
 
@@ -82,7 +85,6 @@ def test_goes_on_without_profiles() -> None:
     path = "GET /apis/fabric-injector.io/v1alpha1/fabricprofiles"
     answer(connection, {path: (500, "broken")})
     reading = asked(connection)
-    assert reading.profiles is None
     assert "cannot be read, so that part is unknown" in unread(reading, "profiles")[0]
 
 
@@ -160,6 +162,12 @@ def printing(scene: Scene, **printed: tuple[int, str]) -> HostileConnection:
     return connection
 
 
+def logs(connection: HostileConnection, snapshot: Snapshot | None = None) -> dict[str, PodLog]:
+    """Return what is read of the logs of a job."""
+    read = read_job(snapshot or Snapshot(connection, SPACE), Target("job", "bert"), logs=True)
+    return dict(read.logs or {})
+
+
 def of_logs(connection: HostileConnection) -> list[str]:
     found = (each.removeprefix(f"{POD_LIST}/") for each in connection.asked)
     return [each.removesuffix("/log") for each in found if each.endswith("/log")]
@@ -170,7 +178,7 @@ ROCE = (200, "2.21-roce")
 
 def test_each_pod_is_asked_for_the_beginning_of_its_training_container() -> None:
     connection = printing(Scene(1), bert_master_0=ROCE, bert_worker_0=ROCE)
-    found = asked(connection, logs=True).logs or {}
+    found = logs(connection)
     assert {pod: [*each.log.chosen] for pod, each in found.items()} == {
         "bert-master-0": ["IB"],
         "bert-worker-0": ["IB"],
@@ -185,9 +193,9 @@ def test_each_pod_is_asked_for_the_beginning_of_its_training_container() -> None
 
 def test_who_may_not_read_rank_zeros_log_is_told_once() -> None:
     connection = printing(Scene(3), bert_master_0=(403, '{"message": "cannot get pods/log"}'))
-    reading = asked(connection, logs=True)
-    assert reading.logs == {}
-    [problem] = unread(reading, "logs")
+    snapshot = Snapshot(connection, SPACE)
+    assert logs(connection, snapshot) == {}
+    [problem] = unread(snapshot, "logs")
     assert "answered 403" in problem
     assert problem.endswith("ask for get of pods/log, or let an administrator run this")
     assert of_logs(connection) == ["bert-master-0"]
@@ -195,9 +203,10 @@ def test_who_may_not_read_rank_zeros_log_is_told_once() -> None:
 
 def test_nodes_that_do_not_answer_are_told_together() -> None:
     away = dict.fromkeys((f"bert_worker_{number}" for number in range(3)), (500, "no route"))
-    reading = asked(printing(Scene(3), bert_master_0=ROCE, **away), logs=True)
-    assert list(reading.logs or ()) == ["bert-master-0"]
-    [problem] = unread(reading, "logs")
+    connection = printing(Scene(3), bert_master_0=ROCE, **away)
+    snapshot = Snapshot(connection, SPACE)
+    assert list(logs(connection, snapshot)) == ["bert-master-0"]
+    [problem] = unread(snapshot, "logs")
     assert problem.startswith("of bert-worker-0, bert-worker-1, bert-worker-2 cannot be read")
 
 
@@ -210,7 +219,7 @@ def test_the_run_before_is_read_where_this_one_tells_nothing() -> None:
     connection.spoil = lambda *each: (
         before if "previous" in (connection.options[-1].get("query") or ()) else now
     )(*each)
-    assert (asked(connection, logs=True).logs or {})["bert-master-0"].is_previous
+    assert logs(connection)["bert-master-0"].is_previous
 
 
 def test_pods_that_have_not_begun_have_no_log() -> None:
@@ -218,7 +227,7 @@ def test_pods_that_have_not_begun_have_no_log() -> None:
     state = {"waiting": {"reason": "PodInitializing"}}
     scene.master["status"]["containerStatuses"][0]["state"] = state
     connection = cluster_of(scene)
-    assert asked(connection, logs=True).logs == {}
+    assert logs(connection) == {}
     assert of_logs(connection) == []
 
 

@@ -14,16 +14,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.diagnose.connection import HostileConnection
 from tests.diagnose.hostile import (
-    HostileConnection,
-    cluster_of,
     held,
     held_against,
     small,
     spoil_an_annotation,
     spoil_an_answer,
 )
-from tests.diagnose.scenes import Scene, patched
+from tests.diagnose.scenes import Scene, cluster_of, patched
 from tests.pods import FIXTURES, load
 from webhook.cli import explain, main, status
 from webhook.core import names, podspec

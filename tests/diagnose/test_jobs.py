@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.hostile import HostileConnection, cluster_of
-from tests.diagnose.scenes import SPACE, Scene
+from tests.diagnose.connection import HostileConnection
+from tests.diagnose.scenes import SPACE, Scene, cluster_of
 from tests.pods import load
 from tests.tables import cases
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect import Target, read_job
+from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
 from webhook.diagnose.snapshot import Snapshot
 
@@ -50,7 +50,7 @@ def explained(connection: HostileConnection, written: str) -> list[str]:
     kind, _, name = written.partition("/")
     of_kind = find_kind(kind)
     target = Target("selector" if kind == "-l" else "job", name, of_kind, kind if of_kind else "")
-    return [each.name for each in read_job(Snapshot(connection, SPACE), target)[1].pods]
+    return [each.name for each in read_job(Snapshot(connection, SPACE), target).pods]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.diagnose.connection import NOW
 from tests.diagnose.findings import findings
-from tests.diagnose.scenes import NOW, Scene, ago
+from tests.diagnose.scenes import Scene, ago
 from webhook.core.model import Object
 from webhook.diagnose.common import judge_lease
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.diagnose.hostile import HostileConnection
+from tests.diagnose.connection import HostileConnection
 from tests.diagnose.scenes import node
 from webhook.core.errors import InputError
 from webhook.core.model import Object

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene
+from tests.diagnose.connection import NOW
+from tests.diagnose.scenes import PROFILES, SPACE, Scene
 from tests.fake_apiserver import EVENTS, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.profiles import as_text
 from tests.sockets.server import Program, Reply, ask_at, write_kubeconfig

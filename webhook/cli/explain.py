@@ -12,7 +12,7 @@ from webhook.cli.findings import echo, print_codes, print_document, print_findin
 from webhook.cli.inputs import read_profiles
 from webhook.cli.options import option
 from webhook.core.printable import printable
-from webhook.diagnose.collect import Target, read_job
+from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain
 from webhook.diagnose.explain.timeline import Start
 from webhook.diagnose.finding import Finding, as_document, exit_status
@@ -82,7 +82,7 @@ def command(
     connection = connect_to_cluster()
     space = namespace or connection.namespace
     cluster = Snapshot(connection, space, system_namespace=system_namespace, given=known)
-    explanation = explain(*read_job(cluster, meant, logs=logs))
+    explanation = explain(cluster, read_job(cluster, meant, logs=logs))
     if output:
         findings = as_document(explanation.findings)
         print_document({**explanation.as_json(), **findings}, output)

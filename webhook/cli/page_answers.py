@@ -13,8 +13,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect import Target, read_job
-from webhook.diagnose.collect import read_profiles as read_profiles_of
+from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import as_document, count, grouped
 from webhook.diagnose.snapshot import Snapshot, Unread
@@ -65,7 +64,7 @@ class PageAnswers:
             namespaces = cluster.list_all(NAMESPACES, read_namespace, partly=True)
         except Unread as unread:
             cluster.note(unread.what, unread.problem)
-        read = read_profiles_of(cluster)
+        read = cluster.readable(cluster.usable_profiles)
         document = state_document(read.known().profiles if read else (), namespaces)
         problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
@@ -82,7 +81,7 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         cluster = self._cluster(namespace or self.namespace)
-        found = explain(*read_job(cluster, Target("job", name)))
+        found = explain(cluster, read_job(cluster, Target("job", name)))
         document = {**found.as_json(), **as_document(found.findings)}
         members = document["members"]
         return fitted({**document, "members": members[:MOST_ROWS], "total": len(members)})

@@ -18,7 +18,7 @@ from webhook.cli.options import option
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
-from webhook.diagnose.collect import read_all
+from webhook.diagnose.explain.job import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.status import JobStatus, look_at_all
 
@@ -100,8 +100,8 @@ class Look(NamedTuple):
 
 def look_at(cluster: Snapshot, selector: str = "") -> Look:
     """Look at the jobs whose pods *selector* chooses; raises as `read_all` does."""
-    snapshot, jobs = read_all(cluster, selector)
-    return Look(cluster.namespace, look_at_all(snapshot, jobs), snapshot.unread)
+    found = look_at_all(cluster, read_all(cluster, selector))
+    return Look(cluster.namespace, found, cluster.unread())
 
 
 def _watch(look: Callable[[], Look], output: str | None) -> Sequence[JobStatus]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -10,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from webhook.core.wording import listed
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import named, natural
 
 Level = Literal["ok", "warn", "fail"]
 WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
@@ -152,46 +150,6 @@ def ok(topic: str, about: About, message: str, detail: str = "") -> Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order by level, failures first; within a level the order stays."""
     return sorted(findings, key=lambda finding: WEIGHT[finding.level])
-
-
-def fold(findings: Iterable[Finding], masters: Collection[str], focus: str = "") -> list[Finding]:
-    """Return what was found of a job's pods in the order in which a person should read it.
-
-    By level; within one by stage, what concerns rank 0 before what does not, and what concerns many
-    before what concerns few. *masters*: names of the pods that are rank 0. With *focus*, what
-    concerns neither that pod nor a rank 0 is left out.
-    """
-    groups: dict[Finding, tuple[dict[str, None], dict[str, None]]] = {}
-    for each in findings:
-        pods, details = groups.setdefault(replace(each, pods=(), detail=""), ({}, {}))
-        pods.update(dict.fromkeys(each.pods))
-        details[each.detail] = None
-
-    def place(one: Finding) -> tuple[int, int, bool, int]:
-        pods, _ = groups[one]
-        return WEIGHT[one.level], one.stage, pods.keys().isdisjoint(masters), -len(pods)
-
-    return [
-        _told(one, groups[one][0], [*filter(None, groups[one][1])], masters)
-        for one in sorted(groups, key=place)
-        if not focus or not (pods := groups[one][0]) or pods.keys() & {focus, *masters}
-    ]
-
-
-def _told(
-    one: Finding, pods: Iterable[str], details: list[str], masters: Collection[str]
-) -> Finding:
-    ordered = sorted(pods, key=lambda name: (name not in masters, natural(name)))
-    shown = [f"{name} (rank 0)" if name in masters else name for name in ordered]
-    subject, remedy, message = one.subject, one.remedy, one.message
-    if shown:
-        several = f"each of {len(shown):,} pods ({named(shown)})"
-        subject = f"pod {shown[0]}" if len(shown) == 1 else several
-    if ordered and remedy:
-        remedy = re.sub(r"\bPOD\b", ordered[0], remedy)
-    if details:
-        message += f"{': ' if len(details) == 1 else ', for example: '}{details[0]}"
-    return replace(one, subject=subject, message=message, remedy=remedy)
 
 
 def grouped(findings: Iterable[Finding]) -> Iterator[Finding]:

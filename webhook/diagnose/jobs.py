@@ -263,7 +263,10 @@ def _leads(pod: Object) -> bool:
     return podspec.labels(pod).get(names.RENDEZVOUS) == "master"
 
 
-# whether a pod was injected
+def is_gated(pod: Object) -> bool:
+    """Tell a pod that Kueue holds back by a scheduling gate."""
+    gates = (pod.get("spec") or {}).get("schedulingGates") or ()
+    return any(str(gate.get("name")).startswith(KUEUE) for gate in gates)
 
 
 def is_injected(pod: Object) -> bool:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from webhook.core import names
 from webhook.core.cluster.device_classes import (
-    DeviceClass,
     DeviceOffers,
     read_device_class,
     read_driver,
 )
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import Object
+from webhook.core.model import Namespace, NetworkDefinition, Object, World
+from webhook.core.networks import define_network
+from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.diagnose.finding import Code, Finding
-from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
+from webhook.kube.catalogue import (
+    DEVICE_CLASSES,
+    DEVICE_SLICES,
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+    NETWORKS,
+    NODES,
+    PODS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    WORKLOADS,
+)
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
-from webhook.kube.resource import Key, Resource, key_text
+from webhook.kube.resource import Key, Resource, key_text, object_key
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import ProfilesRead
-from webhook.world.view import REFUSED
+from webhook.world.view import REFUSED, PermittedWorld, View
 
 T = TypeVar("T")
 
@@ -45,9 +59,14 @@ MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
 MOST_BROKEN = 5
 """How many broken objects of one list are named."""
+_WARNINGS = (
+    EVENTS.select(fields="type!=Normal"),
+    EVENTS.select(fields="type=Normal,involvedObject.kind=PodGroup"),
+)
+"""The Events that are read: Volcano says by a normal one why it lets no pods be made."""
 
 
-class Unread(Exception):
+class Unread(Unavailable):
     """Say what of the cluster could not be read, and why; the rule that needs it ends there."""
 
     def __init__(self, what: str, problem: str) -> None:
@@ -70,7 +89,8 @@ class Snapshot:
     """Hold what the API server answered; any rule may ask, in any thread.
 
     A member raises Unread where its part cannot be read. *namespace*: of the jobs, empty for all.
-    *given*: profiles of a file, None for the installed ones.
+    *given*: profiles of a file, None for the installed ones. ``broken_networks``: why the CNI
+    configuration of a network that was read is no JSON, by its key.
     """
 
     def __init__(
@@ -85,6 +105,7 @@ class Snapshot:
         self.reader = Reader(connection, REQUEST_SECONDS)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
+        self.broken_networks: dict[Key, str] = {}
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -121,6 +142,14 @@ class Snapshot:
 
     # how anything is read
 
+    def readable(self, read: Callable[[], T]) -> T | None:
+        """Return what *read* does, for a rule that can go on: None for Unread, which is noted."""
+        try:
+            return read()
+        except Unread as unread:
+            self.note(unread.what, unread.problem)
+            return None
+
     def once(self, key: Hashable, what: str, read: Callable[[], T]) -> T:
         """Return what *read* returns; it is called once, for the first who asks by this *key*."""
         with self._lock:
@@ -131,6 +160,8 @@ class Snapshot:
         if is_first:
             try:
                 future.set_result(read())
+            except Unread as unread:
+                future.set_exception(unread)
             except Unavailable as error:
                 problem = f"cannot be read, so that part is unknown: {error}"
                 future.set_exception(Unread(what, problem))
@@ -199,7 +230,25 @@ class Snapshot:
             lacks.append(Unread(resource.name, f"only the first {seen:,} were read"))
         return (tuple(kept) if is_installed else None), lacks
 
-    # what check and explain both ask for; each member that sends a request of its own says so
+    def of(
+        self,
+        namespace: str,
+        resource: Resource,
+        read: Callable[[Object], Object | None] = whole,
+    ) -> Sequence[Object]:
+        """Return the objects of a namespace, out of the list of all that the snapshot is of."""
+        sort = partial(self._by_namespace, resource, read)
+        return self.once(("of", resource, read), resource.name, sort).get(namespace, ())
+
+    def _by_namespace(
+        self, resource: Resource, read: Callable[[Object], Object | None]
+    ) -> Mapping[str, list[Object]]:
+        found: dict[str, list[Object]] = {}
+        for each in self.list_all(resource, read, self.namespace, partly=True):
+            found.setdefault(object_key(each)[0], []).append(each)
+        return found
+
+    # what rules ask for
 
     def nodes(self) -> tuple[NodeOffer, ...]:
         """Return the nodes."""
@@ -225,23 +274,146 @@ class Snapshot:
             self.note("settings", f"cannot be read, so the defaults are assumed: {error}")
             return self.given
 
-    def device_offers(
-        self, is_wanted: Callable[[DeviceClass], bool] = lambda _: True
-    ) -> DeviceOffers:
+    def usable_profiles(self) -> ProfilesRead:
+        """Return them as `profiles` does; what cannot be used is noted. Raises Unread for none."""
+        return self.once("usable profiles", "profiles", self._judge_profiles)
+
+    def _judge_profiles(self) -> ProfilesRead:
+        read, unknown = self.profiles(), "what pods would get today is unknown"
+        for name in sorted(read.unusable):
+            where = f"{PROFILE_KIND} {name}"
+            faults = "; ".join(fault.message for fault in read.faults if fault.where == where)
+            self.note(where, f"cannot be used ({faults}), so {unknown} of its pods")
+        try:
+            read.known()
+        except InputError as error:
+            raise Unread("profiles", f"{error}; {unknown}; name a file by --profiles") from None
+        return read
+
+    def device_offers(self, resource: str = "") -> DeviceOffers:
         """Return what drivers give by claims (DRA), as far as it can be read.
 
-        ResourceSlices are read where a class *is_wanted*: each node has some of up to 100 kB.
+        ResourceSlices are read where a class gives the *resource*, or any if it is empty: each
+        node has some of up to 100 kB.
         """
         try:
             found = self.list_all(DEVICE_CLASSES, read_device_class)
         except Unread:
             return DeviceOffers(None, None)
-        if not any(map(is_wanted, found)):
+        if not any(not resource or each.gives(resource) for each in found):
             return DeviceOffers(found)
         try:
             return DeviceOffers(found, frozenset(self.list_all(DEVICE_SLICES, read_driver)))
         except Unread:
             return DeviceOffers(found, None)
+
+    def pods(self, selector: str = "") -> tuple[Object, ...]:
+        """Return the pods, those that *selector* chooses if it is not empty."""
+        return self.list_all(PODS.select(labels=selector), whole, self.namespace, partly=True)
+
+    def pod(self, name: str) -> Object | None:
+        """Return a pod of the snapshot's namespace."""
+        return self.find(PODS, (self.namespace, name), whole)
+
+    def log(self, pod: Object, container: str, most: int, *, previous: bool = False) -> bytes:
+        """Return the first *most* bytes of a container's log. Raises Unavailable."""
+        query = {"container": container, "limitBytes": str(most)}
+        answer = self.connection.request(
+            "GET",
+            f"{PODS.object_path(object_key(pod))}/log",
+            query={**query, "previous": "true"} if previous else query,
+            headers={"Accept": "application/json, */*"},
+            timeout=REQUEST_SECONDS,
+            most_bytes=2 * most,
+        )
+        return answer.expect(200).body[:most]
+
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the labels of the snapshot's namespace, or of all, by name."""
+        if not self.namespace:
+            return dict(self.list_all(NAMESPACES, _labels))
+        found = self.find(NAMESPACES, ("", self.namespace), _labels)
+        return dict([found] if found else [])
+
+    def events(self, namespace: str) -> Sequence[Object]:
+        """Return the Warnings of a namespace, and what Volcano says of PodGroups."""
+        return [event for chosen in _WARNINGS for event in self.of(namespace, chosen)]
+
+    def workloads(self, namespace: str) -> Sequence[Object] | None:
+        """Return Kueue's unfinished Workloads of a namespace; None where Kueue is not installed."""
+        what = WORKLOADS.name
+        ask = partial(self.reader.preferred_version, WORKLOADS.group)
+        if not (group := self.once(what, what, ask)):
+            return None
+        resource = WORKLOADS.at(group)
+        if self.list_optional(resource, _unfinished, self.namespace, partly=True) is None:
+            problem = f"{group} serves no {what}; is Kueue installed as a whole?"
+            raise Unread(what, problem)
+        return self.of(namespace, resource, _unfinished)
+
+    def claims(self) -> Mapping[Key, Object] | None:
+        """Return the ResourceClaims by namespace and name; None where there is no such API."""
+        return self.once("claims", "", partial(self._by_key, RESOURCE_CLAIMS))
+
+    def claim_templates(self) -> Mapping[Key, Object] | None:
+        """Return the metadata of the ResourceClaimTemplates in the same way."""
+        return self._by_key(RESOURCE_CLAIM_TEMPLATES.metadata)
+
+    def _by_key(self, resource: Resource) -> Mapping[Key, Object] | None:
+        found = self.list_optional(resource, whole, self.namespace, partly=True)
+        return None if found is None else {object_key(each): each for each in found}
+
+    def network(self, namespace: str, name: str) -> Object | None:
+        """Return a NetworkAttachmentDefinition; None where there is none. Unread is noted too."""
+        key = (namespace, name)
+        try:
+            ask = partial(self._read_network, key)
+            return self.once((NETWORKS, key), f"network {key_text(key)}", ask)
+        except Unread as unread:
+            self.note(unread.what, unread.problem)
+            raise
+
+    def _read_network(self, key: Key) -> Object | None:
+        found = self.reader.find(NETWORKS, key, whole)
+        if text := ((found or {}).get("spec") or {}).get("config"):
+            try:
+                json.loads(text)
+            except (ValueError, RecursionError) as error:
+                self.broken_networks[key] = str(error)
+        return found
+
+    @cached_property
+    def world(self) -> World:
+        """Answer what admission asks; raise Unavailable for what was not read.
+
+        Networks with a broken configuration count as unread. Those that may not be read are taken
+        to exist and to give addresses, as in a dry run.
+        """
+        labels = self.labels()
+
+        def namespace(name: str) -> Namespace | None:
+            if name not in labels:
+                raise Unavailable(f"namespace {name} was not read")
+            return Namespace(name, labels[name])
+
+        def network(space: str, name: str) -> NetworkDefinition | None:
+            found = self.network(space, name)
+            if (space, name) in self.broken_networks:
+                raise Unavailable(f"network {space}/{name} cannot be used")
+            return None if found is None else define_network(found)
+
+        return PermittedWorld(View(namespace, namespace, network))
+
+
+def _labels(namespace: Object) -> tuple[str, Mapping[str, str]]:
+    metadata = namespace["metadata"]
+    return metadata["name"], metadata.get("labels") or {}
+
+
+def _unfinished(workload: Object) -> Object | None:
+    conditions = (workload.get("status") or {}).get("conditions") or ()
+    ended = [each for each in conditions if each.get("type") == "Finished"]
+    return None if any(each.get("status") == "True" for each in ended) else workload
 
 
 Rule = Callable[..., Iterator[Finding]]
@@ -253,12 +425,13 @@ def run(rules: Sequence[Rule], snapshot: Snapshot, *job: Any) -> list[Finding]:
 
     Several rules run at a time, since each may wait for the API server.
     """
-    parts = at_once([partial(_run_one, rule, snapshot, *job) for rule in rules])
+    parts = at_once([partial(ask, rule, snapshot, *job) for rule in rules])
     found = [finding for part in parts for finding in part]
     return [*found, *(unread.finding() for unread in snapshot.unread())]
 
 
-def _run_one(rule: Rule, snapshot: Snapshot, *job: Any) -> list[Finding]:
+def ask(rule: Rule, snapshot: Snapshot, *job: Any) -> list[Finding]:
+    """Return what a rule finds; what it cannot read ends it, and is noted."""
     found = []
     try:
         for finding in rule(snapshot, *job):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.decide import looks_like_training
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.explain.job import observe
 from webhook.diagnose.explain.judge import NOTHING, judge, shown_address, shown_phase
 from webhook.diagnose.explain.queues import hold_of, owner_of, owner_of_group, waiting_groups
-from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.finding import WEIGHT, Finding
 from webhook.diagnose.jobs import Job, concerns, expected_members, is_injected
-from webhook.diagnose.snapshot import UNREAD
+from webhook.diagnose.snapshot import UNREAD, Snapshot
 from webhook.diagnose.wording import duration
+
+Labels = Mapping[str, Mapping[str, str]]
 
 _FEW = 2
 _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
@@ -64,23 +67,25 @@ class JobStatus(NamedTuple):
         return told
 
 
-def look_at_all(snapshot: JobSnapshot, jobs: Iterable[Job]) -> list[JobStatus]:
+def look_at_all(snapshot: Snapshot, jobs: Iterable[Job]) -> list[JobStatus]:
     """Look at each job that is injected or should be: failures first, then warnings, then by name.
 
     A job without a live pod is left out, unless its pods are refused, or a queue holds it back.
     """
-    shown = [job for job in jobs if job.is_live and _is_shown(job, snapshot.labels)]
+    labels = snapshot.readable(snapshot.labels)
+    shown = [job for job in jobs if job.is_live and _is_shown(job, labels)]
     often = Counter((job.namespace, job.name) for job in shown)
     named = [
         job if often[job.namespace, job.name] == 1 else job._replace(name=job.key or job.name)
         for job in shown
     ]
-    found = [_status(snapshot, job) for job in (*named, *_without_pods(snapshot, shown))]
+    idle = _without_pods(snapshot, labels or {}, shown)
+    found = [_status(snapshot, job) for job in (*named, *idle)]
     found.sort(key=lambda one: (WEIGHT[one.first.level if one.first else "ok"], *one[:2]))
     return found
 
 
-def _is_shown(job: Job, labels: Mapping[str, Mapping[str, str]] | None) -> bool:
+def _is_shown(job: Job, labels: Labels | None) -> bool:
     if any(map(is_injected, job.pods)):
         return True
     is_asked = labels is None or names.PROFILE in labels.get(job.namespace, {})
@@ -97,14 +102,14 @@ def _shows_training(pod: Object) -> bool:
     return not is_out and bool(looks_like_training(pod, found))
 
 
-def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
-    observed = snapshot.observe(job, most=_MOST_ALIKE)
+def _status(snapshot: Snapshot, job: Job) -> JobStatus:
+    observed = observe(snapshot, job, most=_MOST_ALIKE)
     findings, names_of_masters = judge(snapshot, observed)
     pods = observed.pods
     masters = [pod for pod in observed.live if pod.name in names_of_masters]
     masters.sort(key=lambda pod: pod.created, reverse=True)
     waits = [
-        seconds for pod in observed.live if (seconds := snapshot.seconds_waited(pod)) is not None
+        seconds for pod in observed.live if (seconds := observed.seconds_waited(pod)) is not None
     ]
     wrong = (one for one in findings if one.level != "ok" and one.code is not UNREAD)
     return JobStatus(
@@ -119,31 +124,32 @@ def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
     )
 
 
-def _without_pods(snapshot: JobSnapshot, jobs: Sequence[Job]) -> Iterator[Job]:
+def _without_pods(snapshot: Snapshot, labels: Labels, jobs: Sequence[Job]) -> Iterator[Job]:
     """Yield owners that have no pod, in namespaces that ask for a profile."""
     owners: dict[str, set[str]] = {}
     for job in jobs:
         owners.setdefault(job.namespace, set()).add(job.owner)
-    for space, labels in (snapshot.labels or {}).items():
-        if names.PROFILE in labels:
+    for space, given in labels.items():
+        if names.PROFILE in given:
             known = owners.get(space, set())
             for name in dict.fromkeys(_idle(snapshot, space, known)):
                 if name and name not in known:
                     yield Job(space, name, name, "", ())
 
 
-def _idle(snapshot: JobSnapshot, space: str, known: Iterable[str]) -> Iterator[str]:
+def _idle(snapshot: Snapshot, space: str, known: Iterable[str]) -> Iterator[str]:
     """Yield the names of owners whose pods are refused or held back."""
-    for event in snapshot.of("events", space):
+    events = snapshot.readable(partial(snapshot.events, space)) or ()
+    for event in events:
         subject, reason = event.get("involvedObject") or {}, str(event.get("reason") or "")
         if event.get("type") != "Normal" and subject.get("kind") not in _SERVICES:
             is_of_job = any(concerns(event, owner, frozenset([owner])) for owner in known)
             if reason.startswith("FailedCreate") and not is_of_job:
                 yield str(subject.get("name") or "")
-    for workload in snapshot.of("workloads", space):
+    for workload in snapshot.readable(partial(snapshot.workloads, space)) or ():
         if hold_of(workload, snapshot.now) is not None:
             yield owner_of(workload)
-    yield from map(owner_of_group, waiting_groups(snapshot.of("events", space)))
+    yield from map(owner_of_group, waiting_groups(events))
 
 
 def _counted(phases: Counter[str]) -> list[str]:

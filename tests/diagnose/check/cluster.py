@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests import ROOT
-from tests.diagnose.hostile import HostileConnection
+from tests.diagnose.connection import HostileConnection
 from tests.diagnose.scenes import PROFILES, node, patched
 from tests.profiles import as_objects
 from tests.worlds import network

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.cluster import answer, change, installed, invoke
-from tests.diagnose.hostile import HostileConnection
+from tests.diagnose.connection import HostileConnection
 from webhook.cli import check
 from webhook.core import names
 from webhook.diagnose.check import open_snapshot

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.diagnose.check.cluster import installed, invoke
-from tests.diagnose.hostile import HostileConnection, held_against, spoil_an_answer
+from tests.diagnose.connection import HostileConnection
+from tests.diagnose.hostile import held_against, spoil_an_answer
 
 LEFT_OUT = "is left out, since it cannot be read"
 

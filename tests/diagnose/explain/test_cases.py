@@ -34,17 +34,13 @@ from tests.diagnose.scenes import (
     workload,
 )
 from tests.pods import FIXTURES
-from tests.profiles import profiles as read_profiles
 from tests.worlds import network
 from webhook import __version__
 from webhook.core import names
-from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 from webhook.core.model import Object
 from webhook.core.review import decide
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.snapshot import Unread
 
-NIC = DeviceClass("nic", "rdma/hca", ("dra.net",))
 FOLDER = Path(__file__).parent / "cases"
 STARTS: dict[str, Callable[..., Scene]] = {
     "job": Scene,
@@ -126,7 +122,7 @@ def labels(scene: Scene, patch: Object | None) -> None:
 def profiles(scene: Scene, patch: Object) -> None:
     """Patch the profiles of today."""
     written = yaml.safe_load(scene.written)
-    scene.profiles = read_profiles(yaml.safe_dump(patched(written, patch)))
+    scene.written = yaml.safe_dump(patched(written, patch))
 
 
 def nodes(scene: Scene, patches: Mapping[str, Object | None]) -> None:
@@ -208,21 +204,28 @@ def version(scene: Scene, earlier: str) -> None:
 
 
 def lease(scene: Scene, value: Object | None) -> None:
-    """Have another Lease; null is unread, an empty one does not exist."""
+    """Have another Lease; an empty one does not exist."""
     scene.lease = value
 
 
-def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
-    """Read something else; null for what may not be read."""
-    convert: dict[str, Callable[[Any], Any]] = {
-        "unusable": frozenset,
-        "claim_templates": lambda found: {(SPACE, each) for each in found},
-        "device_offers": lambda drivers: DeviceOffers((NIC,), frozenset(drivers)),
-        "unread": lambda found: tuple(Unread(*each) for each in found),
-    }
-    for key, value in changes.items():
-        is_plain = value is None or key not in convert
-        scene.changes[key] = value if is_plain else convert[key](value)
+def refused(scene: Scene, resources: list[str]) -> None:
+    """Refuse to read these resources."""
+    scene.refused |= {*resources}
+
+
+def not_ready(scene: Scene, messages: Mapping[str, str]) -> None:
+    """Let the controller say this of profiles."""
+    scene.not_ready = messages
+
+
+def claim_templates(scene: Scene, templates: list[str]) -> None:
+    """Have these ResourceClaimTemplates."""
+    scene.claim_templates = templates
+
+
+def device_offers(scene: Scene, drivers: list[str]) -> None:
+    """Have DeviceClass nic, which gives rdma/hca by driver dra.net; these drivers run."""
+    scene.device_offers = drivers
 
 
 def claims(scene: Scene, patch: Object | None) -> None:
@@ -236,7 +239,7 @@ def claims(scene: Scene, patch: Object | None) -> None:
 def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
     """Have pods print NCCL's lines: those of files of tests/fixtures/nccl, and others."""
     head = "bert-master-0:12:40 [0] NCCL INFO "
-    scene.changes["logs"] = {}
+    scene.logs = {}
     for who, parts in printed.items():
         texts = [
             (FIXTURES / "nccl" / each).read_text() if each.endswith(".log") else f"{head}{each}\n"
@@ -244,12 +247,13 @@ def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
         ]
         for name in named(scene, who):
             log = read_log(["".join(texts).encode()])
-            scene.changes["logs"][name] = PodLog("pytorch", log)
+            scene.logs[name] = PodLog("pytorch", log)
 
 
 _CHANGES = (
     *(pods, env, do, labels, profiles, nodes, networks, policies, workloads),
-    *(events, volcano, version, lease, reading, claims, logs),
+    *(events, volcano, version, lease, refused, not_ready, claim_templates, device_offers),
+    *(claims, logs),
 )
 CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
 CHANGES["then"] = do

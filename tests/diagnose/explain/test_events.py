@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from tests import ROOT
+from tests.diagnose.connection import NOW
 from tests.diagnose.findings import findings
-from tests.diagnose.scenes import NOW, Scene, event
+from tests.diagnose.scenes import Scene, event
 from webhook.core.model import Object
 from webhook.diagnose.jobs import concerns
 

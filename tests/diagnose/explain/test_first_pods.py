@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnose.findings import findings
-from tests.diagnose.hostile import cluster_of
-from tests.diagnose.scenes import SPACE, Scene, ago
+from tests.diagnose.scenes import SPACE, Scene, ago, cluster_of
 from tests.pods import drop_env, load, set_command
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.collect import Target, read_job
+from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.jobs import find_jobs
 from webhook.diagnose.snapshot import Snapshot
@@ -59,9 +58,10 @@ def test_a_job_of_several_roles_is_one_with_all_its_pods(address: str, target: s
     keys = {pod["metadata"]["labels"].get(names.JOB) for pod in scene.pods.values()}
     assert len(keys) == (1 if address else 3), "the driver's, the workers' first pod's, and none"
     kind, _, name = target.replace("KEY", min(filter(None, keys))).partition("/")
-    read = read_job(Snapshot(cluster_of(scene), SPACE), Target(kind, name))
-    assert {pod.name for pod in read[1].pods} == set(scene.pods)
-    found = explain(*read)
+    snapshot = Snapshot(cluster_of(scene), SPACE)
+    job = read_job(snapshot, Target(kind, name))
+    assert {pod.name for pod in job.pods} == set(scene.pods)
+    found = explain(snapshot, job)
     assert len(found.jobs) == 1
     first = (
         ["rank 0", "worker", "worker", "worker"] if address else ["rank 0?", "rank 0?", "-", "-"]
@@ -87,5 +87,5 @@ def test_pods_of_one_owner_that_meet_in_two_groups_are_two_jobs() -> None:
 def test_pods_without_a_key_are_found_though_another_job_owns_them() -> None:
     scene = RolesScene()
     del scene.pods["ddp-workers-0-0-x"]
-    read = read_job(Snapshot(cluster_of(scene), SPACE), Target("job", "ddp"))
-    assert {pod.name for pod in read[1].pods} == set(scene.pods)
+    job = read_job(Snapshot(cluster_of(scene), SPACE), Target("job", "ddp"))
+    assert {pod.name for pod in job.pods} == set(scene.pods)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.diagnose.hostile import cluster_of
-from tests.diagnose.scenes import SPACE, Scene, workload
+from tests.diagnose.scenes import SPACE, Scene, cluster_of, workload
 from webhook.core.model import Object
-from webhook.diagnose.collect import Target, read_job
+from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.jobs import Job
 from webhook.diagnose.snapshot import Snapshot
@@ -51,13 +50,13 @@ def test_which_workload_is_of_the_job() -> None:
 
 def test_the_workload_is_read_where_no_pod_is_there_or_one_is_on_no_node() -> None:
     scene = suspended(workload(("QuotaReserved", "False", "Pending", UNUSED)))
-    connection = cluster_of(scene)
-    read = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
-    assert explain(*read).findings[0].message.endswith(UNUSED)
+    snapshot = Snapshot(cluster_of(scene), SPACE)
+    job = read_job(snapshot, Target("job", "bert"))
+    assert explain(snapshot, job).findings[0].message.endswith(UNUSED)
     well = Scene()
     well.workloads = scene.workloads
     connection = cluster_of(well)
-    assert read_job(Snapshot(connection, SPACE), Target("job", "bert"))[1].workloads == ()
+    assert read_job(Snapshot(connection, SPACE), Target("job", "bert")).workloads == ()
     assert not [request for request in connection.asked if "kueue" in request], (
         "its pods are on nodes: nothing holds them"
     )

@@ -52,7 +52,7 @@ def test_names_members_with_another_revision_than_rank_zero() -> None:
 
 def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
     scene = Scene(3)
-    scene.changes = {"focus": "bert-worker-1"}
+    scene.focus = "bert-worker-1"
     scene.tell(scene.pods["bert-worker-2"], "10.66.6.6")
     assert "pod bert-worker-2" not in {each.subject for each in findings(scene)}
     assert [row.pod for row in scene.explained.rows] == ["bert-master-0", "bert-worker-1"]

@@ -11,10 +11,11 @@ from webhook.core.reconcile.member import is_name
 from webhook.core.wording import counted
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.common import LEASE_STALE, judge_lease
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import duration
 
 CONTROLLER_SILENT = Code(
@@ -39,29 +40,30 @@ _MOST_NAMED = 64
 _PORTS = ("PET_MASTER_PORT", "MASTER_PORT")
 
 
-def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_members_know(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at what the controller has published to each job, and at the controller."""
     lacking = 0
     for members in job.members.values():
-        number, found = _of_job(snapshot, job, members)
+        number, found = _of_job(job, members)
         lacking += number
         yield from found
     yield from _by_name(job)
     if job.members:
-        yield from _controller(snapshot, lacking)
+        yield from _controller(snapshot, job, lacking)
 
 
-def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Finding]:
+def _controller(snapshot: Snapshot, job: ObservedJob, lacking: int) -> Iterator[Finding]:
     """Look at the controller, which has published too little to so many pods."""
-    namespace, title = snapshot.lease_key[0], f"Lease {'/'.join(snapshot.lease_key)}"
+    namespace = snapshot.system_namespace
+    title = f"Lease {namespace}/fabric-injector"
     whom = counted(lacking, "pod")
     action = f"is the controller running? kubectl -n {namespace} get pods"
-    if snapshot.lease is None:
+    state = snapshot.readable(lambda: judge_lease(snapshot.lease(), job.now))
+    if state is None:
         if lacking:
             message = f"nobody has published rank 0's address to {whom} of this job"
             yield CONTROLLER_SILENT.fail(title, message, action)
         return
-    state = judge_lease(snapshot.lease, snapshot.now)
     if not state.leads:
         follows = f"{whom} of this job get no address" if lacking else "no new address is published"
         message = f"{state.message}: {follows}"
@@ -73,9 +75,7 @@ def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Finding]:
         yield CONTROLLER_SILENT.fail(title, message, action)
 
 
-def _of_job(
-    snapshot: JobSnapshot, job: ObservedJob, members: Sequence[ObservedPod]
-) -> tuple[int, list[Finding]]:
+def _of_job(job: ObservedJob, members: Sequence[ObservedPod]) -> tuple[int, list[Finding]]:
     """Return how many members should have been given something by now, and what is found."""
     known = {pod.name: pod.member for pod in members if pod.member is not None}
     master = newest_master(known.values())
@@ -83,7 +83,7 @@ def _of_job(
         return 0, []
     address = master.secondary.address
     rank_zero = next(pod for pod in members if pod.name == master.name)
-    is_fresh = snapshot.seconds_bound(rank_zero) < _SLACK_SECONDS
+    is_fresh = job.seconds_bound(rank_zero) < _SLACK_SECONDS
     told = [(pod, _holds_former(pod, rank_zero, address)) for pod in members]
     former = [pod.name for pod, why in told if why and pod is not rank_zero]
     rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
@@ -183,14 +183,14 @@ _MEANING = {
 }
 
 
-def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_they_wait_for(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every wait step that runs."""
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     for pod in job.live:
         if pod.member and pod.member.waits and pod.member.published.wait_ends:
             message = f"will not get rank 0's address: {pod.member.published.wait_ends}"
             yield WAIT_ENDED.fail(pod, message)
-        elif (seconds := snapshot.seconds_waited(pod)) is not None:
+        elif (seconds := job.seconds_waited(pod)) is not None:
             groups.setdefault(lacks(pod), []).append((pod.name, seconds))
     for missing, waiting in groups.items():
         pods, longest = [name for name, _ in waiting], max(seconds for _, seconds in waiting)

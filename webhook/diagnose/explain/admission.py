@@ -18,9 +18,10 @@ from webhook.diagnose.common import (
     api_messages,
     read_refusal,
 )
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import FINISHED, ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
@@ -106,7 +107,7 @@ _REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
 _MOST_TEXT = 600
 
 
-def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def why_refused(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Tell what kept an owner from creating pods since its newest pod: the last of each kind."""
     newest = max((pod.created for pod in job.pods), default="")
     found: dict[tuple[str, Code], tuple[str, str, str | None]] = {}
@@ -177,7 +178,7 @@ _LABEL = f"kubectl label namespace {{}} {names.PROFILE}=PROFILE, then restart th
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
-def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_was_injected(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are not finished."""
     unfinished = [pod for pod in job.pods if pod.phase not in FINISHED]
     since: dict[str, str] = {}
@@ -195,7 +196,7 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findi
             yield found
 
 
-def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
+def _injected(snapshot: Snapshot, pod: ObservedPod) -> Iterator[Finding]:
     status = pod.status
     lists = {key: status.get(key) for key in ("injected", "kept")}
     told = [

@@ -9,9 +9,10 @@ from dataclasses import replace
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.quantity import stored_quantity
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import common_form
 
 POD_ENDED_BY_NODE = Code(
@@ -76,7 +77,7 @@ _SMALL = 1 << 30
 """Less /dev/shm than this is soon full of what data loaders and NCCL put there."""
 
 
-def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_failed(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at containers, and at pods that a node refused; one that was followed is a warning."""
     newest: dict[str, str] = {}
     for pod in job.live:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
 from webhook.diagnose.explain.admission import what_was_injected, why_refused
 from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.explain.networks import (
     attached,
     what_is_attached,
@@ -20,13 +22,12 @@ from webhook.diagnose.explain.networks import (
     who_shares_an_address,
 )
 from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.explain.timeline import Start, Timeline, draw_timeline
 from webhook.diagnose.explain.transport import what_it_trains_over
-from webhook.diagnose.finding import Code, Finding, Stage, fold, ok
+from webhook.diagnose.finding import WEIGHT, Code, Finding, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.snapshot import UNREAD
-from webhook.diagnose.wording import duration, natural
+from webhook.diagnose.snapshot import Rule, Snapshot, ask
+from webhook.diagnose.wording import duration, named, natural
 
 JOB_WITHOUT_PODS = Code(
     "members/job-without-pods",
@@ -34,7 +35,6 @@ JOB_WITHOUT_PODS = Code(
     "look at the job itself: is it suspended, queued, or finished?",
 )
 
-Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     queues.why_held,
     why_refused,
@@ -60,15 +60,15 @@ _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""
 
 
-def judge(snapshot: JobSnapshot, job: ObservedJob) -> tuple[list[Finding], set[str]]:
+def judge(snapshot: Snapshot, job: ObservedJob) -> tuple[list[Finding], set[str]]:
     """Ask all rules; return what they find, and the names of the pods that are rank 0.
 
     What waits for an earlier failure to end is a warning.
     """
-    found = [one for rule in RULES for one in rule(snapshot, job)]
+    found = [one for rule in RULES for one in ask(rule, snapshot, job)]
     if any(one.level == "fail" and one.stage < Stage.WAIT for one in found):
         found = [_followed(one) for one in found]
-    found += [UNREAD.warn(unread.what, unread.problem, unread.remedy) for unread in snapshot.unread]
+    found += [unread.finding() for unread in snapshot.unread()]
     if not job.pods and not any(one.level != "ok" and one.stage < Stage.UNREAD for one in found):
         message = f"namespace {job.namespace} has no pod of it"
         found.append(JOB_WITHOUT_PODS.fail(job.target, message))
@@ -91,6 +91,46 @@ def _followed(one: Finding) -> Finding:
         return one
     remedy = one.remedy if one.code is WAIT_GAVE_UP else "correct the cause: see above"
     return replace(one, level="warn", remedy=remedy)
+
+
+def fold(findings: Iterable[Finding], masters: Collection[str], focus: str = "") -> list[Finding]:
+    """Return what was found of a job's pods in the order in which a person should read it.
+
+    By level; within one by stage, what concerns rank 0 before what does not, and what concerns many
+    before what concerns few. *masters*: names of the pods that are rank 0. With *focus*, what
+    concerns neither that pod nor a rank 0 is left out.
+    """
+    groups: dict[Finding, tuple[dict[str, None], dict[str, None]]] = {}
+    for each in findings:
+        pods, details = groups.setdefault(replace(each, pods=(), detail=""), ({}, {}))
+        pods.update(dict.fromkeys(each.pods))
+        details[each.detail] = None
+
+    def place(one: Finding) -> tuple[int, int, bool, int]:
+        pods, _ = groups[one]
+        return WEIGHT[one.level], one.stage, pods.keys().isdisjoint(masters), -len(pods)
+
+    return [
+        _told(one, groups[one][0], [*filter(None, groups[one][1])], masters)
+        for one in sorted(groups, key=place)
+        if not focus or not (pods := groups[one][0]) or pods.keys() & {focus, *masters}
+    ]
+
+
+def _told(
+    one: Finding, pods: Iterable[str], details: list[str], masters: Collection[str]
+) -> Finding:
+    ordered = sorted(pods, key=lambda name: (name not in masters, natural(name)))
+    shown = [f"{name} (rank 0)" if name in masters else name for name in ordered]
+    subject, remedy, message = one.subject, one.remedy, one.message
+    if shown:
+        several = f"each of {len(shown):,} pods ({named(shown)})"
+        subject = f"pod {shown[0]}" if len(shown) == 1 else several
+    if ordered and remedy:
+        remedy = re.sub(r"\bPOD\b", ordered[0], remedy)
+    if details:
+        message += f"{': ' if len(details) == 1 else ', for example: '}{details[0]}"
+    return replace(one, subject=subject, message=message, remedy=remedy)
 
 
 class Row(NamedTuple):
@@ -140,15 +180,14 @@ class Explanation:
         }
 
 
-def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
+def explain(snapshot: Snapshot, job: ObservedJob) -> Explanation:
     """Say why the job trains slowly or does not start."""
     findings, masters = judge(snapshot, job)
     jobs = job.groups
     shown = [pod for pod in job.pods if job.focus in ("", pod.name) or pod.is_master]
-    timeline = draw_timeline(snapshot, job.pods)
+    timeline = draw_timeline(job)
     rows = [
-        _row(snapshot, pod, timeline.pods[pod.name], is_rank_zero=pod.name in masters)
-        for pod in shown
+        _row(job, pod, timeline.pods[pod.name], is_rank_zero=pod.name in masters) for pod in shown
     ]
     several = len(jobs) > 1
     rows.sort(
@@ -158,7 +197,7 @@ def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
     return Explanation(job.target, job.namespace, tuple(jobs), found, tuple(rows), timeline)
 
 
-def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero: bool) -> Row:
+def _row(job: ObservedJob, pod: ObservedPod, start: Start, *, is_rank_zero: bool) -> Row:
     certain, perhaps, worker, none = _ROLES
     role = certain if is_rank_zero else perhaps if pod.is_master else worker if pod.job else none
     told = ("profile", "version", "injected", "kept", "skipped")
@@ -173,7 +212,7 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero:
         node=pod.node or NOTHING,
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
-        wait=_wait(snapshot, pod),
+        wait=_wait(job, pod),
         details={**details, "start": start.as_json()},
     )
 
@@ -200,8 +239,8 @@ def shown_address(pod: ObservedPod) -> str:
     return ""
 
 
-def _wait(snapshot: JobSnapshot, pod: ObservedPod) -> str:
-    seconds = snapshot.seconds_waited(pod)
+def _wait(job: ObservedJob, pod: ObservedPod) -> str:
+    seconds = job.seconds_waited(pod)
     status = (pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("exitCode")
     if not addresses.needs(pod) or (seconds is None and status is None):
         return NOTHING

@@ -9,9 +9,10 @@ from webhook.core.reconcile.member import is_name
 from webhook.core.wording import counted
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.admission import said
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.jobs import ObservedPod, expected_members
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import named
 
 MEMBERS_MISSING = Code(
@@ -37,14 +38,14 @@ RANK_ZERO_ENDED = Code(
 _SOON_SECONDS = 30.0
 
 
-def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def who_is_there(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every job among the pods by itself."""
     keys: dict[str, list[ObservedPod]] = {}
     for pod in job.pods:
         if pod.job:
             keys.setdefault(pod.job, []).append(pod)
     for key, members in keys.items():
-        yield from _rank_zero(snapshot, job, key, members)
+        yield from _rank_zero(job, key, members)
     for key, members in job.groups.items():
         wanted = max(map(expected_members, members), default=0)
         there = sum(pod.phase != "Terminating" and _may_meet(pod) for pod in members)
@@ -59,9 +60,7 @@ def _may_meet(pod: ObservedPod) -> bool:
     return bool(pod.job) or (isinstance(found, TrainingPod) and found.reason is Reason.NO_MASTER)
 
 
-def _rank_zero(
-    snapshot: JobSnapshot, job: ObservedJob, key: str, members: Sequence[ObservedPod]
-) -> Iterator[Finding]:
+def _rank_zero(job: ObservedJob, key: str, members: Sequence[ObservedPod]) -> Iterator[Finding]:
     meeting = [pod for pod in members if pod.is_member]
     masters = [pod for pod in meeting if pod.is_master]
     subject = f"job {key}"
@@ -75,17 +74,17 @@ def _rank_zero(
     if masters or not meeting or any(pod.is_master and pod.is_live for pod in members):
         return  # why a rank 0 is apart is said of the pod itself
     if ended := [pod for pod in members if pod.is_master]:
-        yield _ended(snapshot, max(ended, key=lambda pod: pod.created), meeting)
+        yield _ended(job, max(ended, key=lambda pod: pod.created), meeting)
         return
     goes_by_name = all(pod.member and is_name(pod.member.published.master_addr) for pod in meeting)
-    is_late = max(map(snapshot.age, meeting)) > _SOON_SECONDS
+    is_late = max(map(job.age, meeting)) > _SOON_SECONDS
     level: Level = "fail" if is_late and not goes_by_name else "warn"
     yield RANK_ZERO_MISSING.found(level, subject, "has no rank-0 pod")
 
 
-def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPod]) -> Finding:
+def _ended(job: ObservedJob, pod: ObservedPod, members: Sequence[ObservedPod]) -> Finding:
     """Look at the last rank 0, which is not live any more."""
-    is_awaited = any(snapshot.seconds_waited(one) is not None for one in members)
+    is_awaited = any(job.seconds_waited(one) is not None for one in members)
     if pod.phase == "Succeeded" and not is_awaited:
         return ok("members", pod, "rank 0 has ended well, and its members should follow")
     message = f"rank 0 is {pod.phase}, and its members still run"
@@ -112,7 +111,7 @@ _LONGEST = 64
 """Characters of a value of the status annotation, which the pod's owner may have written."""
 
 
-def what_changed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_changed(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every injected pod that is live."""
     for pod in job.live:
         if pod.is_injected and (today := _today(pod)):
@@ -136,7 +135,7 @@ def _today(pod: ObservedPod) -> str:
     return f"{now} in place of {name} in revision {revision or '?'}"
 
 
-def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def who_differs(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name members that have another profile than their rank 0, or another revision of it."""
     injected = sorted((pod for pod in job.live if pod.is_injected), key=lambda pod: pod.created)
     rank_zero = {pod.job: pod for pod in injected if pod.job and pod.is_master}

@@ -14,10 +14,13 @@ from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.core.reconcile.member import is_name
 from webhook.diagnose.common import NETWORK_MISSING, selects
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.wording import common_form
+from webhook.kube.catalogue import NETWORK_POLICIES
+from webhook.kube.resource import Key
 
 VOLUME_UNMOUNTED = Code(
     "volumes/volume-unmounted",
@@ -81,7 +84,7 @@ _FRESH_SECONDS = 20.0
 """How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
 
 
-def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_is_attached(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are on a node."""
     failures, unmounted = job.last_words(*_SANDBOX), job.last_words(*_VOLUME)
     for pod in job.live:
@@ -93,7 +96,7 @@ def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findin
         is_elsewhere = member is not None and member.source_name != DEFAULT
         is_reported = is_elsewhere and member is not None and member.reported
         if pod.name in unmounted and pod.attached is None and not is_reported:
-            if snapshot.seconds_bound(pod) >= _FRESH_SECONDS and pod.phase == "Pending":
+            if job.seconds_bound(pod) >= _FRESH_SECONDS and pod.phase == "Pending":
                 detail = common_form(unmounted[pod.name], pod.name)
                 yield VOLUME_UNMOUNTED.fail(pod, "a volume of it cannot be mounted", detail=detail)
             continue
@@ -104,7 +107,7 @@ def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findin
 
 
 def _attached(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str
+    snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, failure: str
 ) -> Iterator[Finding]:
     status = pod.attached
     if status is None and MULTUS.words.read(podspec.annotations(pod.pod)):
@@ -114,7 +117,7 @@ def _attached(
     asked = dict.fromkeys(_asked(pod, job.namespace))
     if not asked:
         return  # admission says what is wrong with it
-    absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
+    absent = [key for key in asked if not _may_exist(snapshot, key)]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
         create = f"create NetworkAttachmentDefinition {name} in namespace {namespace}"
@@ -130,26 +133,26 @@ def _attached(
 
 
 def _elsewhere(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, member: Member, failure: str
+    snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, member: Member, failure: str
 ) -> Iterator[Finding]:
     """Look at the network where the ranks meet, where another source than Multus describes it."""
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
-    elif member.has_claims and not failure and snapshot.claims is None:
+    elif member.has_claims and not failure and snapshot.readable(snapshot.claims) is None:
         return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
         yield _no_status(snapshot, job, pod, failure, member.source.words)
 
 
 def _no_status(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str, words: Words = _MULTUS
+    snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, failure: str, words: Words = _MULTUS
 ) -> Finding:
     if failure:
         code = ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else NETWORK_FAILED
         action = None if words is _MULTUS else words.look
         return code.fail(pod, "its network could not be made", action, detail=failure)
-    if snapshot.seconds_bound(pod) < (_BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS):
+    if job.seconds_bound(pod) < (_BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS):
         return ok("networks", pod, "has just been bound; its network is being made")
     since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
     message = f"{since}, and {words.writer} has written no {words.told_at}"
@@ -204,16 +207,26 @@ def further_interfaces(pod: ObservedPod) -> set[str]:
 # what is wrong with networks for all pods
 
 
-def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_is_broken(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name networks of the job whose CNI configuration is no JSON."""
     asked = {key for pod in job.live for key in _asked(pod, job.namespace)}
+    for key in asked:
+        _may_exist(snapshot, key)
     for key, why in snapshot.broken_networks.items():
         if key in asked or not asked:
             subject = f"NetworkAttachmentDefinition {'/'.join(key)}"
             yield NETWORK_UNREADABLE.fail(subject, f"its spec.config is not JSON: {why}")
 
 
-def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
+def _may_exist(snapshot: Snapshot, key: Key) -> bool:
+    """Tell whether a network exists, or cannot be read."""
+    try:
+        return snapshot.network(*key) is not None
+    except Unread:
+        return True
+
+
+def _asked(pod: ObservedPod, namespace: str) -> Iterator[Key]:
     """Yield the networks of its annotation; of a broken one none."""
     with suppress(ValueError):
         text = podspec.annotations(pod.pod).get(names.NETWORKS) or ""
@@ -222,7 +235,7 @@ def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
         )
 
 
-def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def who_shares_an_address(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name pods that have one address on one second network: neither is reached for certain."""
     found: dict[tuple[str, str], list[str]] = {}
     for pod in job.live:
@@ -242,7 +255,7 @@ def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[
 # NetworkPolicies
 
 
-def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_policies_cut(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name the NetworkPolicies that let no pod of the job reach others on the pod network.
 
     Second networks are not subject to them: only jobs that meet on the pod network are looked at.
@@ -250,10 +263,11 @@ def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findi
     pods = [pod for pod in job.live if not podspec.is_host_network(pod.pod)]
     if len(pods) < 2 or not any(meets_on_pod_network(pod) for pod in pods):
         return
+    known = snapshot.of(job.namespace, NETWORK_POLICIES)
     for direction, field in (("Ingress", "from"), ("Egress", "to")):
         cut: dict[str, list[str]] = {}
         for pod in pods:
-            chosen = [one for one in snapshot.policies or () if _selects(one, pod, direction, job)]
+            chosen = [one for one in known if _selects(one, pod, direction, job)]
             rules = [rule for one in chosen for rule in one["spec"].get(direction.lower()) or ()]
             others = [each for each in pods if each is not pod]
             if chosen and not any(_lets(rule.get(field), others, job) for rule in rules):

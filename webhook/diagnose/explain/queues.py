@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads.systems import KUEUE
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage
+from webhook.diagnose.jobs import is_gated
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
@@ -49,12 +50,6 @@ class Hold(NamedTuple):
 _SILENT = Hold("has not looked at {}", "", "is Kueue running?")
 
 
-def keep_workload(workload: Object) -> Object | None:
-    """Keep a Workload that has not finished."""
-    is_over = _conditions(workload).get("Finished", {}).get("status") == "True"
-    return None if is_over else workload
-
-
 def owner_of(held: Object) -> str:
     """Return the name of the job that made a Workload; empty for one of plain pods."""
     owner = _owner(held)
@@ -66,12 +61,12 @@ def _owner(held: Object) -> Mapping[str, Any]:
     return podspec.controller(held) or next(iter(references), {})
 
 
-def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def why_held(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Say why Kueue or Volcano does not admit the job."""
     if any(is_gated(pod.pod) for pod in job.live):
         return  # its pods say so
     for workload in job.workloads or ():
-        hold = hold_of(workload, snapshot.now)
+        hold = hold_of(workload, job.now)
         if hold is None:
             continue
         # what kept its pods from being ready comes first
@@ -84,12 +79,6 @@ def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
         level: Level = "warn" if hold is _SILENT else "fail"
         yield KUEUE_WAITING.found(level, subject, message, hold.remedy, stage=stage)
     yield from _by_volcano(job)
-
-
-def is_gated(pod: Object) -> bool:
-    """Tell a pod that Kueue holds back by a scheduling gate."""
-    gates = (pod.get("spec") or {}).get("schedulingGates") or ()
-    return any(str(gate.get("name")).startswith(KUEUE) for gate in gates)
 
 
 def hold_of(workload: Object, now: datetime) -> Hold | None:

@@ -11,10 +11,11 @@ from webhook.core.cluster.nodes import judge_supply
 from webhook.core.quantity import format_quantity
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING, RESOURCE_TOO_SMALL, SHORTAGES
 from webhook.diagnose.explain import queues
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.explain.queues import QUEUE_WAITING
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding
-from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.jobs import ObservedPod, is_gated
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import common_form, event_time
 
 UNSCHEDULABLE = Code(
@@ -88,9 +89,9 @@ _GANG_ACTION = "correct what is found of the pods of its gang that cannot be pla
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
 
 
-def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def why_unscheduled(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods on no node. Of a gang, one that only waits for others is a warning."""
-    queue = _queue_message(snapshot, job)
+    queue = _queue_message(job)
     scheduler = job.last_words("FailedScheduling", "Unschedulable")
     found: dict[str, list[Finding]] = {}
     placeable = set()
@@ -125,13 +126,13 @@ def _waits_for_gang(said: str) -> bool:
 
 
 def _pending(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, queue: tuple[str, str], said: str
+    snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, queue: tuple[str, str], said: str
 ) -> Iterator[Finding]:
     """Look at a pod on no node; *queue*: what its queue says, and what to do of that."""
     if gates := (pod.pod.get("spec") or {}).get("schedulingGates"):
         listed = ", ".join(str(each.get("name")) for each in gates)
         message = f"is held back by scheduling gate {listed}"
-        if queue[0] and queues.is_gated(pod.pod):
+        if queue[0] and is_gated(pod.pod):
             yield SCHEDULING_GATED.fail(pod, f"{message}: {queue[0]}", queue[1])
         else:
             yield SCHEDULING_GATED.warn(pod, message)
@@ -153,7 +154,7 @@ def _pending(
         yield _unscheduled(pod, text, queue[0])
     elif queue[0]:
         yield QUEUE_WAITING.fail(pod, _ON_NO_NODE, queue[1], detail=queue[0])
-    elif snapshot.age(pod) > _SOON_SECONDS:
+    elif job.age(pod) > _SOON_SECONDS:
         name = (pod.pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
         message = f"{_ON_NO_NODE}, and no scheduler says why"
         yield SCHEDULER_SILENT.warn(pod, message, f"see that scheduler {name} is running")
@@ -186,21 +187,23 @@ def _quota_action(text: str) -> str:
     return QUEUE_WAITING.action
 
 
-def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[Code, str]]:
-    if snapshot.nodes is None:
+def _offered_nowhere(snapshot: Snapshot, pod: ObservedPod) -> Iterator[tuple[Code, str]]:
+    nodes = snapshot.readable(snapshot.nodes) if pod.devices else None
+    if nodes is None:
         return
     chosen = ((pod.pod.get("spec") or {}).get("nodeSelector") or {}).items()
     for resource, amount in pod.devices.items():
-        supply = judge_supply(snapshot.nodes, resource, amount, chosen, snapshot.device_offers)
+        offers = snapshot.device_offers(resource)
+        supply = judge_supply(nodes, resource, amount, chosen, offers)
         if supply.shortage and not supply.uncounted:
             message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
             yield SHORTAGES[supply.shortage], message
 
 
-def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
+def _queue_message(job: ObservedJob) -> tuple[str, str]:
     """Return what Kueue says of the job, and what to do; else what Kueue or Volcano said last."""
     for workload in job.workloads or ():
-        hold = queues.hold_of(workload, snapshot.now)
+        hold = queues.hold_of(workload, job.now)
         if hold is not None and hold.said:
             return hold.said, hold.remedy or _quota_action(hold.said)
     kinds = () if job.workloads else ("Workload", "PodGroup")
@@ -213,20 +216,20 @@ def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
 # claims (DRA)
 
 
-def _claims(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, said: str
-) -> Iterator[Finding]:
+def _claims(snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, said: str) -> Iterator[Finding]:
     """Look at the claims of a pod on no node, as far as they could be read."""
-    known, templates = snapshot.claims, snapshot.claim_templates
+    asked = (pod.pod.get("spec") or {}).get("resourceClaims")
+    known = snapshot.readable(snapshot.claims) if asked else None
     if known is None:
         return
     statuses = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
     made = {each.get("name"): each.get("resourceClaimName") for each in statuses}
-    for entry in (pod.pod.get("spec") or {}).get("resourceClaims") or ():
+    for entry in asked or ():
         name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
         named = entry.get("resourceClaimName") or made.get(name)
         if named is None:
-            if template and templates is not None and (job.namespace, template) not in templates:
+            templates = snapshot.readable(snapshot.claim_templates) if template else None
+            if templates is not None and (job.namespace, template) not in templates:
                 asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
                 message = f"{asks}, which does not exist"
                 action = _template_advice(snapshot, job, template)
@@ -240,16 +243,17 @@ def _claims(
             yield CLAIM_UNALLOCATED.fail(pod, message, detail=detail)
 
 
-def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> str:
+def _template_advice(snapshot: Snapshot, job: ObservedJob, template: str) -> str:
     """Say what to do about a template that is not there: the controller makes a profile's."""
-    every = snapshot.profiles.profiles.values() if snapshot.profiles else ()
+    read = snapshot.readable(snapshot.usable_profiles)
+    every = read.profiles.profiles.values() if read and read.profiles else ()
     giving = [each.name for each in every if template in map(template_name, each.claims)]
     if not is_template_name(template):
         where = f"the name in FabricProfile {giving[0]}" if giving else "the name"
         return f"create it in namespace {job.namespace}, or correct {where} and restart the job"
     if not giving:
         return "no profile gives it any more: restart the job"
-    if said := snapshot.not_ready.get(giving[0]):
+    if read and (said := read.not_ready.get(giving[0])):
         return f"correct FabricProfile {giving[0]}, which is not Ready: {said}"
     return f"the controller makes it for profile {giving[0]}: look at its log"
 
@@ -257,11 +261,9 @@ def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> 
 # the nodes of pods that have one
 
 
-def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_nodes_lost(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at the nodes of pods that are bound."""
-    if snapshot.nodes is None:
-        return
-    nodes = {node.name: node for node in snapshot.nodes}
+    nodes = {node.name: node for node in snapshot.nodes()}
     for pod in job.live:
         if not pod.node:
             continue

@@ -13,7 +13,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.wording import counted
 from webhook.diagnose.explain.addresses import is_made_again, needs
-from webhook.diagnose.explain.snapshot import JobSnapshot
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import duration, seconds_since
 
@@ -63,11 +63,12 @@ class Timeline(NamedTuple):
     pods: dict[str, Start]
 
 
-def draw_timeline(snapshot: JobSnapshot, pods: Sequence[ObservedPod]) -> Timeline:
-    """Return the timeline of these pods, which ends soon after the last of them trains."""
+def draw_timeline(job: ObservedJob) -> Timeline:
+    """Return the timeline of the job, which ends soon after the last of them trains."""
+    pods = job.pods
     since = min((pod.created for pod in pods), default="")
-    now = seconds_since(since, snapshot.now) or 0.0
-    marks = {pod.name: [*_marks(snapshot, pod, now)] for pod in pods}
+    now = seconds_since(since, job.now) or 0.0
+    marks = {pod.name: [*_marks(job, pod, now)] for pod in pods}
     zeros = {pod.job: pod for pod in pods if pod.is_master and pod.job}
     found = {}
     for pod in pods:
@@ -86,7 +87,7 @@ def _last(start: Start, now: float) -> float:
     return now if ends is None else ends
 
 
-def _marks(snapshot: JobSnapshot, pod: ObservedPod, now: float) -> Iterator[tuple[str, float]]:
+def _marks(job: ObservedJob, pod: ObservedPod, now: float) -> Iterator[tuple[str, float]]:
     """Yield which step begins when, as far as that is known; clocks of nodes may be a bit apart."""
     wait, training = pod.status_of(names.WAIT_CONTAINER), pod.status_of(_training(pod))
     begun, over = _times(wait)
@@ -109,7 +110,7 @@ def _marks(snapshot: JobSnapshot, pod: ObservedPod, now: float) -> Iterator[tupl
     )
     before = 0.0
     for name, text in told:
-        ago = seconds_since(text, snapshot.now) if text else None
+        ago = seconds_since(text, job.now) if text else None
         if ago is not None:
             before = min(max(before, now - ago), now)
             yield name, before

@@ -14,11 +14,12 @@ from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
 from webhook.core.wording import listed
+from webhook.diagnose.explain.job import ObservedJob
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import About, Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 
 RDMA_MEMORY_REFUSED = Code(
     "transport/rdma-memory-refused",
@@ -61,11 +62,11 @@ class _Use(NamedTuple):
     is_seen: bool
 
 
-def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
+def what_it_trains_over(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at the logs that were read; at none where nobody asked for logs."""
-    if snapshot.logs is None:
+    if job.logs is None:
         return
-    read = [(pod, snapshot.logs[pod.name]) for pod in job.pods if pod.name in snapshot.logs]
+    read = [(pod, job.logs[pod.name]) for pod in job.pods if pod.name in job.logs]
     jobs: dict[str, list[tuple[ObservedPod, PodLog]]] = {}
     for pod, found in read:
         if Sign.LOCKED_MEMORY in found.log.signs:
@@ -81,7 +82,7 @@ def what_it_trains_over(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Fin
     for key, members in jobs.items():
         size = sum(pod.job == key for pod in job.pods)
         yield from _of_job(f"job {key}" if key else job.target, members, size)
-    if not read and not any(each.what == "logs" for each in snapshot.unread):
+    if not read and not any(each.what == "logs" for each in snapshot.unread()):
         message = "no container of its pods that trains has begun to run: there is no log yet"
         yield TRANSPORT_UNTOLD.warn(job.target, message, "ask again when the pods run")
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import Object
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import Snapshot, at_once
 from webhook.diagnose.wording import common_form, named, natural
-from webhook.kube.catalogue import PODS
-from webhook.kube.connection import RequestFailed
-from webhook.kube.resource import object_key
+from webhook.world.view import REFUSED
 
 MOST_PODS = 128
 _ALL_BYTES = 64 << 20
 _MOST_BYTES = 4 << 20
 """Of one log. It begins where the kubelet last rotated it (containerLogMaxSize, 10 MiB)."""
-_SECONDS = 30.0
-_FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
 
-def read_logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]:
+def read_logs(cluster: Snapshot, pods: Sequence[ObservedPod]) -> Mapping[str, PodLog]:
     """Read what NCCL printed in the logs of rank 0 and of other pods that train, up to MOST_PODS.
 
     What cannot be read is noted; where rank 0's may not be, no other is asked for.
     """
-    chosen = choose_pods([pod for pod in map(ObservedPod, pods) if _has_trained(pod)], MOST_PODS)
+    chosen = choose_pods(list(filter(_has_trained, pods)), MOST_PODS)
     most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
     read = partial(_log, cluster, most)
     first = [read(pod) for pod in chosen[:1]]
-    if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
+    if first and isinstance(first[0], Unavailable) and REFUSED in str(first[0]):
         cluster.note("logs", f"{first[0]}; {_RIGHT}")
         return {}
     answers = [*first, *at_once([partial(read, pod) for pod in chosen[1:]])]
@@ -67,28 +62,15 @@ def _has_trained(pod: ObservedPod) -> bool:
 def _log(cluster: Snapshot, most: int, pod: ObservedPod) -> PodLog | Unavailable:
     """Read the training container's log; of the run before it where this one tells nothing."""
     container = str(pod.training.get("name") or "")
-    query = {"container": container, "limitBytes": str(most)}
+    read = partial(cluster.log, pod.pod, container, most)
     try:
-        now = PodLog(container, read_log([_ask(cluster, pod, query, most)]))
+        now = PodLog(container, read_log([read()]))
     except Unavailable as error:
         return error
     if now.log.tells or not pod.status_of(container).get("restartCount"):
         return now
     try:
-        before = read_log([_ask(cluster, pod, {**query, "previous": "true"}, most)])
+        before = read_log([read(previous=True)])
     except Unavailable:
         return now  # the former run is removed
     return PodLog(container, before, is_previous=True) if before.tells else now
-
-
-def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
-    path = f"{PODS.object_path(object_key(pod.pod))}/log"
-    answer = cluster.connection.request(
-        "GET",
-        path,
-        query=query,
-        headers={"Accept": "application/json, */*"},
-        timeout=_SECONDS,
-        most_bytes=2 * most,
-    )
-    return answer.expect(200).body[:most]
