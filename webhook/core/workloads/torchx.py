@@ -7,6 +7,7 @@ kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final, Literal
 
 from webhook.core import podspec
@@ -68,8 +69,8 @@ def _names_rank_zero(pod: Object, role_name: str) -> bool:
     """Tell whether the replicas of role 0 meet: each then names rank 0's variable."""
     own = _UNFIT.sub("", role_name.upper())
     for container in podspec.containers(pod):
-        values = [entry.get("value") or "" for entry in podspec.env(container)]
-        for text in podspec.argv(container) + values:
+        values = (entry.get("value") or "" for entry in podspec.env(container))
+        for text in chain(podspec.argv(container), values):
             if "0_HOST" in text and (
                 _DEFAULTED.search(text)
                 or any(_is_of_role(name, own) for name in _NAMED.findall(text))
