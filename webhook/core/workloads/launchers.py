@@ -369,8 +369,7 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
     values = "\0".join([entry.get("value") or "" for entry in podspec.env(container)])
     if name in values and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", values):
         return True
-    hooks = [container.get(key) for key in _HOOKS]
-    return any(name in str(each) for each in hooks if each)
+    return name in str([container.get(key) for key in _HOOKS])
 
 
 def _options_at(words: Words) -> int:
