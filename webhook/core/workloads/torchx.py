@@ -7,7 +7,6 @@ kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
 
 import re
 from collections.abc import Mapping
-from itertools import chain
 from typing import Final, Literal
 
 from webhook.core import podspec
