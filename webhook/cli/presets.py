@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import click
 
 from webhook.cli import options
-from webhook.cli.findings import FORMS, Listing, print_listing
 from webhook.cli.options import option
+from webhook.cli.printing import FORMS, Listing, print_listing
 from webhook.core.profiles.slips import did_you_mean
 from webhook.core.wording import listed
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from webhook.cli import options
-from webhook.cli.findings import print_document
 from webhook.cli.inputs import list_files, note, read_text, shown
+from webhook.cli.printing import print_document
 from webhook.core.errors import InputError
 from webhook.core.printable import printable
 from webhook.core.wording import counted
