@@ -16,7 +16,7 @@ from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event, workload
 from tests.profiles import as_text
 from webhook.cli import main
 from webhook.cli import status as command
-from webhook.cli.findings import Listing, print_listing
+from webhook.cli.printing import Listing, print_listing
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from webhook.cli.findings import print_codes, print_findings
+from webhook.cli.printing import print_codes, print_findings
 from webhook.diagnose.common import LEASE_STALE, NETWORK_MISSING, RESOURCE_NOWHERE
 from webhook.diagnose.finding import Finding, as_document, ok
 

@@ -1,4 +1,7 @@
-"""Define the command line: each command is a module of this folder, imported when it runs."""
+"""Define the command line: each command is a module of this folder, imported when it runs.
+
+They share `options`, `inputs` (files), `printing`, and `cluster`, which connects by `kubeconfig`.
+"""
 
 from importlib import import_module
 from typing import Any

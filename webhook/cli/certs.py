@@ -41,7 +41,8 @@ def show(system_namespace: str) -> None:
         raise InputError(f"{store.title} {_ABSENT}")
     leaf = leaf_of(secret.data)
     certificates = [("CA", each) for each in read_authorities(secret.data.get(AUTHORITY, b""))]
-    for kind, each in [*certificates, *([("serving", leaf)] if leaf else [])]:
+    certificates += [("serving", leaf)] if leaf else []
+    for kind, each in certificates:
         name, mark = each.subject.rfc4514_string(), fingerprint(each)[:16]
         ends = each.not_valid_after_utc
         life = f"until {ends:%Y-%m-%d %H:%M} UTC ({(ends - now).days} days)"

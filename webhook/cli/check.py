@@ -6,9 +6,9 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import echo, print_codes, print_document, print_findings
 from webhook.cli.inputs import read_profiles
 from webhook.cli.options import option
+from webhook.cli.printing import echo, print_codes, print_document, print_findings
 from webhook.core.printable import printable
 from webhook.core.wording import counted
 from webhook.diagnose.check import check, open_snapshot

@@ -4,8 +4,8 @@ from importlib.resources import as_file, files
 
 import click
 
-from webhook.cli.findings import print_lines
 from webhook.cli.options import option
+from webhook.cli.printing import print_lines
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import dry_run
 from webhook.dry_run.screen import screen

@@ -10,7 +10,6 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import Listing, print_lines, print_listing
 from webhook.cli.inputs import (
     choose_profiles,
     note,
@@ -20,6 +19,7 @@ from webhook.cli.inputs import (
     read_profiles,
 )
 from webhook.cli.options import MANIFEST, option
+from webhook.cli.printing import Listing, print_lines, print_listing
 from webhook.cli.server_side import ask_server
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED

@@ -8,9 +8,9 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import echo, print_codes, print_document, print_findings, print_table
 from webhook.cli.inputs import read_profiles
 from webhook.cli.options import option
+from webhook.cli.printing import echo, print_codes, print_document, print_findings, print_table
 from webhook.core.printable import printable
 from webhook.diagnose.explain.job import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain

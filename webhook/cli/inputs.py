@@ -22,7 +22,6 @@ from webhook.world.cluster import Cluster
 from webhook.world.profiles_read import ProfilesRead, read_file
 from webhook.world.view import PermittedWorld
 
-_LOOKUP_SECONDS = 10.0
 _EXTENSIONS = (".json", ".yaml", ".yml")
 """What kubectl reads of a folder."""
 
@@ -116,7 +115,7 @@ def choose_profiles(read: ProfilesRead, name: str | None) -> Profiles:
 
 def permitted_world(connection: Connection) -> PermittedWorld:
     """Return what admission asks of the cluster, for somebody who may not read all networks."""
-    return PermittedWorld(Cluster(connection, lookup_seconds=_LOOKUP_SECONDS))
+    return PermittedWorld(Cluster(connection, lookup_seconds=10.0))
 
 
 def assumed_networks(world: PermittedWorld) -> str:

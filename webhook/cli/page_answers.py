@@ -91,8 +91,7 @@ class PageAnswers:
 
         Each finding has *means* beside its code.
         """
-        given = read_profiles(self._profiles, faulty=True)
-        system = self._system
+        system, given = self._system, read_profiles(self._profiles, faulty=True)
         found = check(open_snapshot(self._connection, system_namespace=system, given=given))
         findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
         return fitted({"systemNamespace": system, "findings": findings, "summary": count(found)})

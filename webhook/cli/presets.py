@@ -7,8 +7,8 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import FORMS, Listing, print_listing
 from webhook.cli.options import option
+from webhook.cli.printing import FORMS, Listing, print_listing
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import InputError, Unavailable

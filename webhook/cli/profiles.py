@@ -10,9 +10,9 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import print_document
 from webhook.cli.inputs import list_files, note, read_text, shown
 from webhook.cli.options import option
+from webhook.cli.printing import print_document
 from webhook.cli.server_side import ask_server
 from webhook.core.errors import InputError
 from webhook.core.printable import printable

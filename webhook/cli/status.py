@@ -12,9 +12,9 @@ import click
 
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import FORMS, Listing, echo, print_codes, print_findings, print_listing
 from webhook.cli.inputs import note, read_profiles
 from webhook.cli.options import option
+from webhook.cli.printing import FORMS, Listing, echo, print_codes, print_findings, print_listing
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
@@ -71,13 +71,8 @@ def command(
         snapshot = Snapshot(connection, space, system_namespace=system_namespace, given=given)
         return look_at(snapshot, selector)
 
-    if watch:
-        jobs = _watch(look, output)
-    else:
-        seen = look()
-        _print(seen, output, no_headers=no_headers)
-        jobs = seen.jobs
-    sys.exit(int(any(job.is_failing for job in jobs)))
+    jobs = _watch(look, output) if watch else _once(look, output, no_headers=no_headers)
+    raise SystemExit(int(any(job.is_failing for job in jobs)))
 
 
 class Look(NamedTuple):
@@ -150,18 +145,20 @@ def _cells(job: JobStatus) -> tuple[str, ...]:
     return (*job.cells(), f"{first.level} {first.subject}: {first.message}" if first else "")
 
 
-def _print(look: Look, output: str | None, *, no_headers: bool) -> None:
-    """Print the jobs; after a table notes, and the codes."""
-    space, wide = look.namespace, output == "wide"
-    left_out = {*(["NAMESPACE"] if space else []), *([] if wide else ["WAITS", "ADDRESS"])}
+def _once(look: Callable[[], Look], output: str | None, *, no_headers: bool) -> Sequence[JobStatus]:
+    """Look once; print the jobs, after a table notes and the codes."""
+    seen = look()
+    space, jobs, unread = seen.namespace, seen.jobs, [each.finding() for each in seen.unread]
+    left_out = {"NAMESPACE"} if space else set()
+    left_out |= {"WAITS", "ADDRESS"} if output != "wide" else set()
     shown = [title not in left_out for title in _HEADINGS]
-    headings, *rows = [[*compress(each, shown)] for each in (_HEADINGS, *map(_cells, look.jobs))]
-    names = [f"job/{job.name}" for job in look.jobs]
-    print_listing(Listing(headings, rows, names, look.as_json()), output, no_headers=no_headers)
+    headings, *rows = [[*compress(each, shown)] for each in (_HEADINGS, *map(_cells, jobs))]
+    listing = Listing(headings, rows, [f"job/{job.name}" for job in jobs], seen.as_json())
+    print_listing(listing, output, no_headers=no_headers)
     if output in (None, "wide"):
-        if not look.jobs:
+        if not jobs:
             where = f"namespace {space}" if space else "any namespace"
             echo(f"no live job in {where} is injected, or trains where a profile is asked for")
-        unread = [each.finding() for each in look.unread]
         print_findings(unread)
-        print_codes([*(job.first for job in look.jobs if job.first), *unread])
+        print_codes([*(job.first for job in jobs if job.first), *unread])
+    return jobs

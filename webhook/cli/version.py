@@ -5,8 +5,8 @@ import click
 from webhook import __version__
 from webhook.cli import options
 from webhook.cli.cluster import ClusterCommand, connect_to_cluster
-from webhook.cli.findings import print_document
 from webhook.cli.options import option
+from webhook.cli.printing import print_document
 from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
 from webhook.kube.catalogue import DEPLOYMENTS

@@ -1,4 +1,4 @@
-"""Print findings, lines, tables, lists and documents; shared by the commands that ask a cluster."""
+"""Print findings, lines, tables, lists and documents, in the forms that commands share."""
 
 import json
 import os
