@@ -15,7 +15,6 @@ from webhook.dry_run.templates.pods import (
     Template,
     Values,
     Workload,
-    append_to,
     checked_pod,
 )
 from webhook.dry_run.templates.section import Section
@@ -23,7 +22,6 @@ from webhook.dry_run.templates.train_job import find_runtime
 
 Roles = Mapping[str, Section]
 """The section of each replica type, by its name in lower case."""
-_NOTHING, _NO_PODS = Section({}), Section({"replicas": 0})
 
 
 def pod(workload: Workload) -> Found:
@@ -81,23 +79,18 @@ def job_set(workload: Workload) -> Found:
         "everywhere": sum(job.get("replicas", 1) for job in jobs),
     }
     for job in jobs:
-        yield from _replicated_job(workload, job, shared)
-
-
-def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
-    spec, replicas, role = job.node("template", "spec"), job.get("replicas", 1), job.get("name", "")
-    shapes, pods = _indices(spec, "Indexed")
-    has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
-    first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
-    second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
-    yield from workload.several(
-        spec.node("template"),
-        replicas * max(pods, 1),
-        f"{shapes} jobset",
-        {**shared, **first, "role": role, "replicas": replicas},
-        second=second,
-        alone=has_second_index or replicas > 1,
-    )
+        (template, replicas), role = job.replicated(), job.get("name", "")
+        shapes, pods = _indices(template.node("spec"), "Indexed")
+        has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
+        first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
+        yield from workload.several(
+            template.node("spec", "template"),
+            replicas * max(pods, 1),
+            f"{shapes} jobset",
+            {**shared, **first, "role": role, "replicas": replicas},
+            second={"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1},
+            alone=has_second_index or replicas > 1,
+        )
 
 
 def leader_worker_set(workload: Workload) -> Found:
@@ -154,7 +147,8 @@ def kubeflow_job(workload: Workload) -> Found:
 
 def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
-    policy, workers = workload.spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
+    policy = workload.spec.node("elasticPolicy")
+    workers = _count({role: roles[role] for role in roles.keys() - {"master"}})
     host = policy.get("rdzvHost", f"{workload.name}-worker-0")
     least, most = (policy.get(key, workers) for key in ("minReplicas", "maxReplicas"))
     shapes = " pytorch-master" if "master" in roles else ""
@@ -276,8 +270,9 @@ def _add_shared_memory(pod: Object) -> None:
     container = pod["spec"]["containers"][0]
     if all(mount.get("mountPath") != "/dev/shm" for mount in podspec.mounts(container)):
         volume = {"name": "shared-mem", "emptyDir": {"medium": "Memory"}}
-        append_to(pod["spec"], "volumes", volume)
-        append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
+        mount = {"name": "shared-mem", "mountPath": "/dev/shm"}
+        pod["spec"]["volumes"] = [*podspec.volumes(pod), volume]
+        container["volumeMounts"] = [*podspec.mounts(container), mount]
 
 
 def pod_clique_set(workload: Workload) -> Found:
@@ -291,7 +286,7 @@ def pod_clique_set(workload: Workload) -> Found:
     keys = ("podCliqueScalingGroups", "podCliqueScalingGroupConfigs")
     groups = [group for key in keys for group in template.nodes(key)]
     for name, clique in cliques.items():
-        group = next((one for one in groups if name in one.words("cliqueNames")), _NOTHING)
+        group = next((one for one in groups if name in one.words("cliqueNames")), Section({}))
         number, own = group.get("replicas", 1), group.get("name", "")
         owner = f"{workload.name}-0-{own}" if own else workload.name
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}

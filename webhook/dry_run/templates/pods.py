@@ -245,8 +245,3 @@ def copied(value: Any, holder: str = "") -> Any:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
-
-
-def append_to(holder: Object, key: str, *items: Object) -> None:
-    """Append to the list at *key*, making it where it is missing or null."""
-    holder[key] = [*(holder.get(key) or ()), *items]
