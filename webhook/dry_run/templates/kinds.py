@@ -1,7 +1,7 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from webhook.core import podspec
@@ -19,9 +19,6 @@ from webhook.dry_run.templates.pods import (
 )
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.train_job import find_runtime
-
-Roles = Mapping[str, Section]
-"""The section of each replica type, by its name in lower case."""
 
 
 def pod(workload: Workload) -> Found:
@@ -110,8 +107,8 @@ _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
 """The replica types of all kinds, rank 0 first. Source: kubeflow/trainer release-1.9 pkg/apis."""
 
 
-def _roles(workload: Workload) -> Roles:
-    """Return what stands in the map whose key ends in ``ReplicaSpecs``.
+def _roles(workload: Workload) -> Mapping[str, Section]:
+    """Return what stands in the map whose key ends in ``ReplicaSpecs``, by type in lower case.
 
     Raises InputError for a type that no operator knows.
     """
@@ -126,8 +123,8 @@ def _roles(workload: Workload) -> Roles:
     return {role: found[role] for role in _ROLES if role in found}
 
 
-def _count(roles: Roles) -> int:
-    return sum(each.get("replicas", 1) for each in roles.values())
+def _count(roles: Iterable[Section]) -> int:
+    return sum(each.get("replicas", 1) for each in roles)
 
 
 def kubeflow_job(workload: Workload) -> Found:
@@ -142,19 +139,21 @@ def kubeflow_job(workload: Workload) -> Found:
         shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
         shapes += " kubeflow-launcher" if role == "launcher" else ""
         (template, count), own = replicas.replicated(), {**values, "role": role}
-        yield from workload.several(template, count, shapes, own, alone=count == _count(roles))
+        yield from workload.several(
+            template, count, shapes, own, alone=count == _count(roles.values())
+        )
 
 
-def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
+def _pytorch(workload: Workload, roles: Mapping[str, Section]) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
     policy = workload.spec.node("elasticPolicy")
-    workers = _count({role: roles[role] for role in roles.keys() - {"master"}})
+    workers = _count(roles[role] for role in roles.keys() - {"master"})
     host = policy.get("rdzvHost", f"{workload.name}-worker-0")
     least, most = (policy.get(key, workers) for key in ("minReplicas", "maxReplicas"))
     shapes = " pytorch-master" if "master" in roles else ""
     shapes += " pytorch-elastic" if workload.spec.has("elasticPolicy") else ""
     return shapes, {
-        "nodes": _count(roles),
+        "nodes": _count(roles.values()),
         "endpoint": f"{host}:{policy.get('rdzvPort', 23456)}",
         "backend": policy.get("rdzvBackend", "c10d"),
         "range": workers if least == most else f"{least}:{most}",
@@ -209,7 +208,7 @@ def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
 
 
 def _pytorch_plugin(
-    workload: Workload, arguments: Sequence[str] | None, tasks: Roles
+    workload: Workload, arguments: Sequence[str] | None, tasks: Mapping[str, Section]
 ) -> tuple[Mapping[str, str], Values]:
     """Return the shapes of each task, of others by ``""``, and the values of all.
 
@@ -223,18 +222,15 @@ def _pytorch_plugin(
     return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
         "master": f"{workload.name}-{master}-0.{workload.name}",
         "port": flags.get("port", "23456"),
-        "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
+        "world": _count(tasks[role] for role in {master, worker} & tasks.keys()),
     }
 
 
-_RAY_CLUSTERS = {
-    "RayCluster": (),
-    "RayService": ("rayClusterConfig",),
-    "RayJob": ("rayClusterSpec",),
-}
-"""Where each kind holds the spec of the cluster that it makes."""
-_IN_A_FLEET = ("template", "spec")
-"""Where AIBrix' fleets hold it. Source: vllm-project/aibrix pkg/controller/rayclusterfleet."""
+_RAY_CLUSTERS = {"RayCluster": "", "RayService": "rayClusterConfig", "RayJob": "rayClusterSpec"}
+"""Where each kind holds the spec of the cluster that it makes; AIBrix' fleets hold a template.
+
+Source: vllm-project/aibrix pkg/controller/rayclusterfleet.
+"""
 
 
 def ray_cluster(workload: Workload) -> Found:
@@ -245,7 +241,7 @@ def ray_cluster(workload: Workload) -> Found:
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
     made = workload.part(workload.root, spec.get("replicas", 1))
-    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, _IN_A_FLEET))
+    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, "template spec").split())
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
