@@ -94,8 +94,12 @@ class DryRun:
 
     @property
     def workloads(self) -> tuple[Summary, ...]:
-        """Return the workloads that a profile is for."""
-        return tuple(each for each in self.summaries if each.has_profile)
+        """Return the workloads that a profile is for, or should be: one without it is denied."""
+        return tuple(
+            each
+            for each in self.summaries
+            if any(pod.profile or not pod.allowed for pod in each.pods)
+        )
 
     @property
     def is_broken(self) -> bool:

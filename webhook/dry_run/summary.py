@@ -52,11 +52,6 @@ class Summary:
     warnings: tuple[str, ...]
 
     @property
-    def has_profile(self) -> bool:
-        """Tell whether a profile is for any of the pods, or one is denied for want of it."""
-        return any(pod.profile or not pod.allowed for pod in self.pods)
-
-    @property
     def text(self) -> str:
         """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of …``."""
         number = sum(self.roles.values())
@@ -105,6 +100,7 @@ class _Member:
     *network* is where its address is, ``net1 of default/rdma-net``; *places* names the networks of
     its other interfaces so too. *attached*: the names of the networks that Multus attaches.
     *waits_for*: the pod whose address it waits for. *job* and *key* are of the job and the pod.
+    *skipped*: why its rendezvous is left as it is.
     *made*: the pod as it leaves admission, or would where the namespace only observes.
     """
 
@@ -132,14 +128,9 @@ class _Member:
         self.waits_for = next(filter(None, told), "") if self.is_injected else ""
         asked = map(count_accelerators, podspec.running_containers(made))
         self.accelerators = tuple(filter(None, asked))
+        of_rendezvous = [each for each in pod.decisions if each.step == "rendezvous"]
+        self.skipped = {one.reason for one in of_rendezvous if one.outcome is Outcome.SKIPPED}
         self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
-
-    def skips(self, reason: Reason) -> bool:
-        """Tell whether the pod's rendezvous is left as it is for this reason."""
-        return any(
-            each.reason is reason and each.step == "rendezvous" and each.outcome is Outcome.SKIPPED
-            for each in self.pod.decisions
-        )
 
 
 def _attached(pod: Object, namespace: str) -> dict[str, str]:
@@ -161,7 +152,9 @@ def _summary(source: str, namespace: str, members: list[_Member], apart: list[st
         roles[_role(each, jobs)] += each.pod.replicas
     agents, meets, trains, half = *_meets(members), _trains(members), [*_half_injected(members)]
     problem = "cannot meet" if apart else "half injected" if half else ""
-    if problem or _leaves_out(members):
+    injected = {each.accelerators for each in members if each.is_injected} - {()}
+    # a label leaves pods alone beside injected ones of the same accelerators
+    if problem or any(each.is_out and each.accelerators in injected for each in members):
         agents, meets, trains = "", "", ""
     warnings = tuple(map(printable, (*apart, *half)))
     pods = [each.pod for each in members]
@@ -183,11 +176,11 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
     With c10d the agents meet at the endpoint's name, and rank 0 sends the ranks its own address.
     """
     # templates of which some pod meets nobody
-    apart = {each.pod.source for each in members if each.skips(Reason.SINGLE_NODE)}
+    apart = {each.pod.source for each in members if Reason.SINGLE_NODE in each.skipped}
     injected = [each for each in members if each.is_injected]
     joined = [each for each in injected if each.pod.rendezvous and each.pod.source not in apart]
     if not joined:
-        keeps_name = any(each.skips(Reason.KEEPS_NAME) for each in members)
+        keeps_name = any(Reason.KEEPS_NAME in each.skipped for each in members)
         return "", _POD_NETWORK if keeps_name else ""
     agents, places = "", dict[str, None]()
     for each in [each for each in joined if each.pod.rendezvous == "worker"] or joined:
@@ -197,7 +190,7 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
             places.update((_sent_by(zero), None) for zero in joined if zero.publishes)
         elif backend in ("static", ""):
             places[_finds_rank_zero(each, by_option=bool(backend))] = None
-    if any(each.skips(Reason.HOST_NETWORK) for each in injected):
+    if any(Reason.HOST_NETWORK in each.skipped for each in injected):
         places[_POD_NETWORK] = None
     meets = " and ".join(filter(None, places))
     return "" if meets == agents else agents, meets
@@ -261,12 +254,6 @@ def _cannot_meet(
             )
             who = f"rank 0 of job {each.pod.job}, {each.waits_for}"
             yield f"{who}, publishes no address{next(why, '')}"
-
-
-def _leaves_out(members: Sequence[_Member]) -> bool:
-    """Tell whether a label leaves pods alone beside injected ones of the same accelerators."""
-    injected = {each.accelerators for each in members if each.is_injected} - {()}
-    return any(each.is_out and each.accelerators in injected for each in members)
 
 
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:

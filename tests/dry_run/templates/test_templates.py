@@ -50,14 +50,6 @@ def test_places_a_pod_in_a_namespace(own: Any, given: str | None, expected: str)
     assert (found.namespace, found.pod["metadata"]["namespace"]) == (expected, expected)
 
 
-def test_refuses_more_than_can_be_shown() -> None:
-    job = SHOWN["Volcano Job"][0]
-    [task] = job["spec"]["tasks"]
-    tasks = [{**task, "name": f"t{number}"} for number in range(600)]
-    with pytest.raises(InputError, match="too many to show at once"):
-        find({**job, "spec": {"tasks": tasks, "plugins": {"svc": []}}})
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

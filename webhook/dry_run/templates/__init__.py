@@ -16,7 +16,7 @@ from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.kinds import expand, known
-from webhook.dry_run.templates.pods import Found, Ignored, Runtimes, Template, Workload
+from webhook.dry_run.templates.pods import Found, Ignored, Template, Workload
 from webhook.dry_run.templates.section import Section
 
 __all__ = [
@@ -27,8 +27,6 @@ __all__ = [
     "parse_documents",
     "require_namespace",
 ]
-
-_MAX_VARIABLES = 500_000
 
 
 class Templates(NamedTuple):
@@ -48,8 +46,7 @@ def find_templates(
     """Make the pods of all *documents*; objects without a namespace get *namespace* or ``default``.
 
     *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets
-    them. *most_pods*: after so many no more are looked for. Raises InputError where the pods
-    together would be too large to show.
+    them. *most_pods*: after so many no more are looked for.
     """
     objects = [
         (source, value, tuple((warnings or {}).get(id(document), ())))
@@ -59,7 +56,6 @@ def find_templates(
     runtimes = {source: value for source, value, _ in objects if "TrainingRuntime/" in source}
     pods: list[Template] = []
     ignored: list[Ignored] = []
-    variables = 0
     for source, value, warned in objects:
         for found in _find(source, value, namespace or "default", runtimes):
             if isinstance(found, Ignored):
@@ -68,11 +64,6 @@ def find_templates(
             pods.append(replace(found, notes=(*_misplaced(value, found.pod), *warned)))
             if len(pods) == most_pods:
                 return Templates(tuple(pods), tuple(ignored))
-            containers = podspec.containers(found.pod)
-            variables += sum(len(podspec.env(container)) + 10 for container in containers)
-            if variables > _MAX_VARIABLES:
-                problem = "the pods of this input are too many to show at once: split it"
-                raise InputError(f"{found.source}: {problem}")
     return Templates(tuple(pods), tuple(ignored))
 
 
@@ -112,7 +103,7 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
         yield from _items(item, f"{source} item {index}")
 
 
-def _find(source: str, value: Any, namespace: str, runtimes: Runtimes) -> Found:
+def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object]) -> Found:
     is_empty = True
     try:
         if not isinstance(value, dict):

@@ -41,8 +41,6 @@ def _scheduler_request(text: str) -> str:
 
     Source: torchx cli/cmd_run.py (0.7.0 to 2026.10.26), cli/main.py (its log format).
     """
-    if "=== SCHEDULER REQUEST ===" not in text:
-        return text
     plain = _COLOUR.sub("", text)
     headings = list(_TORCHX_REQUEST.finditer(plain))
     if not headings:

@@ -1,7 +1,7 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from webhook.core import podspec
@@ -15,15 +15,10 @@ from webhook.dry_run.templates.pods import (
     Template,
     Values,
     Workload,
-    append_to,
     checked_pod,
 )
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.train_job import find_runtime
-
-Roles = Mapping[str, Section]
-"""The section of each replica type, by its name in lower case."""
-_NOTHING, _NO_PODS = Section({}), Section({"replicas": 0})
 
 
 def pod(workload: Workload) -> Found:
@@ -81,23 +76,18 @@ def job_set(workload: Workload) -> Found:
         "everywhere": sum(job.get("replicas", 1) for job in jobs),
     }
     for job in jobs:
-        yield from _replicated_job(workload, job, shared)
-
-
-def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
-    spec, replicas, role = job.node("template", "spec"), job.get("replicas", 1), job.get("name", "")
-    shapes, pods = _indices(spec, "Indexed")
-    has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
-    first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
-    second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
-    yield from workload.several(
-        spec.node("template"),
-        replicas * max(pods, 1),
-        f"{shapes} jobset",
-        {**shared, **first, "role": role, "replicas": replicas},
-        second=second,
-        alone=has_second_index or replicas > 1,
-    )
+        (template, replicas), role = job.replicated(), job.get("name", "")
+        shapes, pods = _indices(template.node("spec"), "Indexed")
+        has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
+        first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
+        yield from workload.several(
+            template.node("spec", "template"),
+            replicas * max(pods, 1),
+            f"{shapes} jobset",
+            {**shared, **first, "role": role, "replicas": replicas},
+            second={"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1},
+            alone=has_second_index or replicas > 1,
+        )
 
 
 def leader_worker_set(workload: Workload) -> Found:
@@ -117,8 +107,8 @@ _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")
 """The replica types of all kinds, rank 0 first. Source: kubeflow/trainer release-1.9 pkg/apis."""
 
 
-def _roles(workload: Workload) -> Roles:
-    """Return what stands in the map whose key ends in ``ReplicaSpecs``.
+def _roles(workload: Workload) -> Mapping[str, Section]:
+    """Return what stands in the map whose key ends in ``ReplicaSpecs``, by type in lower case.
 
     Raises InputError for a type that no operator knows.
     """
@@ -133,8 +123,8 @@ def _roles(workload: Workload) -> Roles:
     return {role: found[role] for role in _ROLES if role in found}
 
 
-def _count(roles: Roles) -> int:
-    return sum(each.get("replicas", 1) for each in roles.values())
+def _count(roles: Iterable[Section]) -> int:
+    return sum(each.get("replicas", 1) for each in roles)
 
 
 def kubeflow_job(workload: Workload) -> Found:
@@ -149,18 +139,21 @@ def kubeflow_job(workload: Workload) -> Found:
         shapes = f"kubeflow{' kubeflow-leads' if role in leaders else ''}{shared}"
         shapes += " kubeflow-launcher" if role == "launcher" else ""
         (template, count), own = replicas.replicated(), {**values, "role": role}
-        yield from workload.several(template, count, shapes, own, alone=count == _count(roles))
+        yield from workload.several(
+            template, count, shapes, own, alone=count == _count(roles.values())
+        )
 
 
-def _pytorch(workload: Workload, roles: Roles) -> tuple[str, Values]:
+def _pytorch(workload: Workload, roles: Mapping[str, Section]) -> tuple[str, Values]:
     """Return the shapes and values of a PyTorchJob's variables."""
-    policy, workers = workload.spec.node("elasticPolicy"), _count({**roles, "master": _NO_PODS})
+    policy = workload.spec.node("elasticPolicy")
+    workers = _count(roles[role] for role in roles.keys() - {"master"})
     host = policy.get("rdzvHost", f"{workload.name}-worker-0")
     least, most = (policy.get(key, workers) for key in ("minReplicas", "maxReplicas"))
     shapes = " pytorch-master" if "master" in roles else ""
     shapes += " pytorch-elastic" if workload.spec.has("elasticPolicy") else ""
     return shapes, {
-        "nodes": _count(roles),
+        "nodes": _count(roles.values()),
         "endpoint": f"{host}:{policy.get('rdzvPort', 23456)}",
         "backend": policy.get("rdzvBackend", "c10d"),
         "range": workers if least == most else f"{least}:{most}",
@@ -215,7 +208,7 @@ def _shown_by_role(parts: Sequence[Section]) -> Iterator[tuple[int, int]]:
 
 
 def _pytorch_plugin(
-    workload: Workload, arguments: Sequence[str] | None, tasks: Roles
+    workload: Workload, arguments: Sequence[str] | None, tasks: Mapping[str, Section]
 ) -> tuple[Mapping[str, str], Values]:
     """Return the shapes of each task, of others by ``""``, and the values of all.
 
@@ -229,18 +222,15 @@ def _pytorch_plugin(
     return {"": shape, worker: f"{shape} {shape}-worker", master: f"{shape} {shape}-master"}, {
         "master": f"{workload.name}-{master}-0.{workload.name}",
         "port": flags.get("port", "23456"),
-        "world": _count({role: tasks[role] for role in {master, worker} & tasks.keys()}),
+        "world": _count(tasks[role] for role in {master, worker} & tasks.keys()),
     }
 
 
-_RAY_CLUSTERS = {
-    "RayCluster": (),
-    "RayService": ("rayClusterConfig",),
-    "RayJob": ("rayClusterSpec",),
-}
-"""Where each kind holds the spec of the cluster that it makes."""
-_IN_A_FLEET = ("template", "spec")
-"""Where AIBrix' fleets hold it. Source: vllm-project/aibrix pkg/controller/rayclusterfleet."""
+_RAY_CLUSTERS = {"RayCluster": "", "RayService": "rayClusterConfig", "RayJob": "rayClusterSpec"}
+"""Where each kind holds the spec of the cluster that it makes; AIBrix' fleets hold a template.
+
+Source: vllm-project/aibrix pkg/controller/rayclusterfleet.
+"""
 
 
 def ray_cluster(workload: Workload) -> Found:
@@ -251,7 +241,7 @@ def ray_cluster(workload: Workload) -> Found:
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
     made = workload.part(workload.root, spec.get("replicas", 1))
-    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, _IN_A_FLEET))
+    spec = spec.node(*_RAY_CLUSTERS.get(workload.kind, "template spec").split())
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
@@ -276,8 +266,9 @@ def _add_shared_memory(pod: Object) -> None:
     container = pod["spec"]["containers"][0]
     if all(mount.get("mountPath") != "/dev/shm" for mount in podspec.mounts(container)):
         volume = {"name": "shared-mem", "emptyDir": {"medium": "Memory"}}
-        append_to(pod["spec"], "volumes", volume)
-        append_to(container, "volumeMounts", {"name": "shared-mem", "mountPath": "/dev/shm"})
+        mount = {"name": "shared-mem", "mountPath": "/dev/shm"}
+        pod["spec"]["volumes"] = [*podspec.volumes(pod), volume]
+        container["volumeMounts"] = [*podspec.mounts(container), mount]
 
 
 def pod_clique_set(workload: Workload) -> Found:
@@ -291,7 +282,7 @@ def pod_clique_set(workload: Workload) -> Found:
     keys = ("podCliqueScalingGroups", "podCliqueScalingGroupConfigs")
     groups = [group for key in keys for group in template.nodes(key)]
     for name, clique in cliques.items():
-        group = next((one for one in groups if name in one.words("cliqueNames")), _NOTHING)
+        group = next((one for one in groups if name in one.words("cliqueNames")), Section({}))
         number, own = group.get("replicas", 1), group.get("name", "")
         owner = f"{workload.name}-0-{own}" if own else workload.name
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}

@@ -58,8 +58,6 @@ Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
 Values: TypeAlias = Mapping[str, object]
 """What goes into the braces of shapes.yaml."""
-Runtimes: TypeAlias = Mapping[str, Object]
-"""The runtimes of TrainJobs in the input, ``ClusterTrainingRuntime/torch``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,14 @@ class Workload:
     """Hold an object of the input whose templates are looked for.
 
     *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it.
-    *copies*: how many objects like this one a wrapper makes.
+    *runtimes*: those of TrainJobs in the input, by ``ClusterTrainingRuntime/torch``. *copies*: how
+    many objects like this one a wrapper makes.
     """
 
     root: Section
     source: str
     namespace: str
-    runtimes: Runtimes
+    runtimes: Mapping[str, Object]
     copies: int = 1
 
     @property
@@ -149,7 +148,6 @@ class Workload:
         }
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
-        spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
         first = shape.get("first_env", {})
         for container in podspec.every_container(pod):
             last = {**shape.get("env", {}), **env} if container in podspec.containers(pod) else {}
@@ -245,8 +243,3 @@ def copied(value: Any, holder: str = "") -> Any:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
-
-
-def append_to(holder: Object, key: str, *items: Object) -> None:
-    """Append to the list at *key*, making it where it is missing or null."""
-    holder[key] = [*(holder.get(key) or ()), *items]

@@ -11,7 +11,6 @@ from webhook.core.model import Object
 from webhook.dry_run.templates.pods import (
     Ignored,
     Workload,
-    append_to,
     copied,
     fill,
     read_data,
@@ -67,9 +66,8 @@ def _apply(workload: Workload, job: Section, policy: Section) -> None:
             if container.get("name", "") == _NODE:
                 _apply_trainer(workload, container, policy, nodes, runs_command=is_trainer)
     if is_mpi and name in (_NODE, "launcher"):  # both get the keys by which they reach each other
-        pod.nodes("volumes")  # raises InputError unless it is a list
-        secret = f"{workload.name}-{_MPI_KEYS}"
-        append_to(pod.value, "volumes", {"name": _MPI_KEYS, "secret": {"secretName": secret}})
+        secret = {"secretName": f"{workload.name}-{_MPI_KEYS}"}
+        _merge(pod.value, {"volumes": [{"name": _MPI_KEYS, "secret": secret}]})
 
 
 def _apply_trainer(
@@ -119,8 +117,8 @@ def _merge(target: Object, change: Mapping[str, Any]) -> None:
         elif _is_named(old) and _is_named(value):
             items = {item["name"]: item for item in old}
             for name, item in ((item["name"], item) for item in value):
-                if key in ("containers", "initContainers") and name in items:
-                    _merge(items[name], item)
+                if key in ("containers", "initContainers"):  # only those that the runtime has
+                    _merge(items.get(name, {}), item)
                 else:
                     items[name] = copied(item)
             target[key] = [*items.values()]
