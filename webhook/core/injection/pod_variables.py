@@ -41,23 +41,13 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
         which = "of networks that Multus attaches, and the pod does not meet on one"
         yield STEP.skipped(Reason.NO_IPAM, f"the names of the RDMA devices are known {which}")
         wanted = {name: file for name, file in wanted.items() if name not in devices}
+    stale = _DEVICES.keys() - wanted
     draft.drop(
         plan.in_trainer("env"),
-        lambda entry: (
-            entry["name"] in _DEVICES
-            and entry["name"] not in wanted
-            and podspec.names_devices(entry)
-        ),
+        lambda entry: entry["name"] in stale and podspec.names_devices(entry),
     )
-    if wanted:
-        yield from _give(draft, plan, wanted)
-
-
-def _give(draft: Draft, plan: Plan, wanted: Mapping[str, str]) -> Iterator[Decision]:
-    """Add the variables that the training container lacks, each with the file that tells it."""
-    there = {
-        each["name"]: podspec.field_path(each) for each in podspec.env(plan.trainer(draft.pod))
-    }
+    own_env = podspec.env(plan.trainer(draft.pod))
+    there = {entry["name"]: podspec.field_path(entry) for entry in own_env}
     added = [name for name in wanted if name not in there]
     ours = [name for name in wanted if there.get(name) == wait.FIELDS[wanted[name]]]
     own = [name for name in wanted if name not in added and name not in ours]
