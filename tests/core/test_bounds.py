@@ -409,3 +409,13 @@ def test_every_text_that_is_told_is_short() -> None:
             each.outcome is not Outcome.DENIED or len(each.message) < 20_000
             for each in verdict.decisions
         ), name
+
+
+def test_says_what_is_too_much_of_commands_and_containers() -> None:
+    long = {"command": ["a" * 30_000]}
+    pod: Object = {"spec": {"containers": [long, long]}}
+    assert bounds.excess(pod) == ""
+    pod["spec"]["containers"] += [long]
+    assert "65536 characters" in bounds.excess(pod)
+    few: Object = {"spec": {"containers": [{}], "initContainers": [{}] * CONTAINERS}}
+    assert "more than 200 containers" in bounds.excess(few)

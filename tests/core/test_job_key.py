@@ -35,3 +35,7 @@ def test_differs_with_each_part_of_the_identity(position: int) -> None:
 
 def test_parts_do_not_run_into_each_other() -> None:
     assert job_key("a", "s", "id", "1", "x") != job_key("a", "s", "id1", "", "x")
+
+
+def test_a_name_keeps_its_letters_at_both_ends() -> None:
+    assert job_key("-XaX.", "job", "uid", "", "x-0").startswith("XaX-")

@@ -1,6 +1,7 @@
 """The structure check: what the API server sends passes, what cannot be a pod is refused by name."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 from typing import Any, get_args
@@ -11,7 +12,7 @@ from msgspec.structs import fields
 import webhook.core
 from tests import pods
 from tests.tables import read
-from webhook.core import pod_types
+from webhook.core import pod_check, pod_types
 from webhook.core.errors import MalformedReview
 from webhook.core.pod_check import check_pod
 
@@ -90,3 +91,11 @@ def test_every_field_that_the_core_names_is_checked(part: str) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert sorted(others & named) == []
+
+
+def test_its_types_are_made_as_the_module_is_imported() -> None:
+    module = importlib.reload(pod_check)
+    many = [{"name": "c", "env": [{"name": "A"}]}] * (pod_types.CONTAINERS + 1)
+    assert module.check_pod({"spec": {"containers": many}})
+    with pytest.raises(MalformedReview, match="env: expected a list, found a string"):
+        module.check_pod({"spec": {"containers": [*many, {"env": "x"}]}})

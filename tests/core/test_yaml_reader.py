@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tables import read
 from webhook.core.errors import InputError
 from webhook.core.value_types import format_path
-from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, read_documents
+from webhook.core.yaml_reader import MAX_DEPTH, Marks, YamlFault, decode, read_documents
 
 
 def values_of(text: str) -> list[Any]:
@@ -170,3 +170,28 @@ def test_gives_any_text_a_value_or_a_refusal_with_its_place(text: str) -> None:
 
 def test_writes_a_location_on_one_line_whatever_its_keys_hold() -> None:
     assert format_path(("profiles", "b\nc", 0)) == 'profiles["b\\nc"][0]'
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [('\n{"a": 1}\n\n{"b":\n 2}\n{}', [2, 4, 6]), ("\na: 1\n--- {b: 2}\n---\n\n{}", [2, 3, 6])],
+)
+def test_tells_on_which_line_a_document_begins(text: str, lines: list[int]) -> None:
+    assert [each.line for each in read_documents(text)] == lines
+
+
+def test_tells_on_which_line_a_value_stands_that_is_merged() -> None:
+    marks = Marks()
+    [document] = read_documents("a: &a\n  x: 1\nb:\n  <<: *a\n  y: 2", marks)
+    lines = {key: marks.line(document.value, ("b", key), 1) for key in ("x", "y", "z")}
+    assert lines == {"x": 2, "y": 5, "z": 3}
+
+
+def test_a_number_beyond_64_bits_is_no_integer() -> None:
+    found = values_of(f"- {2**64 - 1}\n- {2**64}")[0]
+    assert [type(each) for each in found] == [int, float]
+
+
+def test_blames_the_tab_of_its_line_only() -> None:
+    assert "holds a tab" in refusal("a: 1\n\tb: 2")
+    assert "holds a tab" not in refusal("a: b: c\n\td: 1")

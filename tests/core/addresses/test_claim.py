@@ -20,8 +20,9 @@ from tests.profiles import profiles
 from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
-from webhook.core.addresses.claim import ANY, read_claim, secondary, tell
+from webhook.core.addresses.claim import ANY, SOURCE, read_claim, secondary, tell
 from webhook.core.model import Decision, Object, Reason
+from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import MAX_NAME, Secondary, parse_wanted
 from webhook.core.reconcile import Fate, beside_claims, read_member
 from webhook.core.reconcile.complaint import about_status
@@ -292,3 +293,22 @@ def test_no_annotation_tells_an_address_of_a_claim() -> None:
     told = json.dumps([["c", "rails", [["p", "u-1"]], [["d", True, "net1", ["10.9.9.9"]]]]])
     member = member_of(**{names.NETWORK_STATUS: told, "fabric-injector.io/claims": told})
     assert (member.reported, member.secondary) == (False, Secondary())
+
+
+def test_keeps_of_a_claim_who_uses_it_and_whose_devices_it_has() -> None:
+    kept = read_claim(resource_claim(["net1 10.1.0.1", ""], users=("u-1", "u-2")))
+    assert kept.users == (("bert-master-0", "u-1"), ("bert-master-0", "u-2"))
+    assert [each.driver for each in kept.devices] == ["dra.net", "dra.net"]
+
+
+def test_chooses_the_claim_that_the_profile_names() -> None:
+    pod = {"spec": {"resourceClaims": [{"name": "rails"}]}}
+    choices = {}
+    for name in ("rails", "rails@net1"):
+        known = profiles(f"p: {{rendezvous: {{addressSource: claim, network: {name}}}}}")
+        choice = SOURCE.choose(pod, known.profiles["p"], ResolvedNetworks())
+        assert choice.network is not None
+        choices[choice.network.key, choice.network.interface] = choice.interfaces
+    assert choices == {("rails", ""): (), ("rails", "net1"): ("net1",)}
+    choice = SOURCE.choose({}, known.profiles["p"], ResolvedNetworks())
+    assert choice.problem == "the pod has no resource claim, whose status could tell an address"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.profiles import read_profile
+from tests.profiles import profiles, read_profile
 from webhook.core.errors import ProfilesError
-from webhook.core.profiles import parse_profiles
+from webhook.core.profiles import parse_profiles, read_object
 from webhook.core.profiles.load import parse_configuration
 from webhook.core.yaml_reader import read_documents
 from webhook.presets import Preset, read_presets
@@ -65,7 +65,7 @@ def test_reads_the_small_languages_of_a_profile() -> None:
 
 
 def test_a_file_without_a_profile_is_refused() -> None:
-    with pytest.raises(ProfilesError, match="is empty; write a FabricProfile"):
+    with pytest.raises(ProfilesError, match=r"^line 1: document: is empty; write a FabricProfile"):
         parse_profiles("# nothing")
 
 
@@ -94,3 +94,31 @@ def test_what_others_read_of_a_profile_is_what_kubernetes_words_say() -> None:
     assert profile.annotations["networking.gke.io/default-interface"] == "eth0"
     spec = {"container": {"resources": {"limits": {"a.b/c": 2}}}, "pod": None}
     assert read_profile("p", spec).resources == {"a.b/c": "2"}
+
+
+def test_a_file_may_hold_the_configuration_too() -> None:
+    text = read_presets()[0].text
+    said = "\n---\nkind: Configuration\napiVersion: config.fabric-injector.io/v1alpha1\n"
+    assert parse_profiles((text + said).encode()).has_settings is True
+    assert parse_profiles(text.encode()).has_settings is False
+
+
+def test_keeps_of_an_object_what_tells_it_from_others() -> None:
+    metadata = {"name": "a", "uid": "u-1", "resourceVersion": "7", "generation": 3}
+    found = read_object({"metadata": metadata, "spec": {}})
+    assert found[:4] == ("a", "u-1", "7", 3)
+    assert read_object({"metadata": {"name": "a"}, "spec": {}})[:4] == ("a", "", "", 0)
+    status = {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "False"}]}
+    assert read_object({"metadata": metadata, "spec": {}, "status": status}).why_not_ready == ""
+
+
+def test_a_null_of_a_driver_s_parameters_is_kept() -> None:
+    config = [{"driver": "d", "parameters": {"a": None}}]
+    claim = {"name": "c", "requests": [{"name": "r", "deviceClassName": "d"}], "config": config}
+    [found] = read_profile("a", {"claims": [claim]}).claims
+    assert found.config[0].parameters == '{"a":null}'
+
+
+def test_lists_the_profiles_that_a_namespace_may_use() -> None:
+    found = profiles("{b: {}, a: {}, c: {allowedNamespaces: [x]}}")
+    assert (found.usable_in("x"), found.usable_in("y")) == (["a", "b", "c"], ["a", "b"])

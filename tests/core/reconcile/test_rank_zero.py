@@ -103,7 +103,8 @@ def test_a_rank_zero_without_our_label_is_known_by_the_name_that_the_members_wer
         )
         assert rule(Suspect(member(annotations=FAILS), None, name), pod).fate.cause
     else:
-        assert f"{told}, and publishes no address: " in found.fate.cause
+        then = f"give it the {names.PROFILE} of the job's other pods, or give all pods of the job"
+        assert f"{told}, and publishes no address: {then}" in found.fate.cause
 
 
 @table("gpus", {"none": (), "the worker": ("w-1",), "both": ("w-1", "master")})
@@ -140,7 +141,7 @@ def test_says_why_a_rank_zero_was_not_injected(row: Object) -> None:
     waiting = member(job=job)._replace(created="2026-01-01T10:00:00Z")
     cause = rule(Suspect(waiting, None), master).fate.cause
     assert row["why"] in cause
-    assert row["then"] in cause
+    assert f": {row['then']}" in cause
     assert "\n" not in cause
 
 
@@ -168,6 +169,8 @@ def test_a_rank_zero_without_a_pod_is_missing_30_s_after_a_member_was_bound(row:
         assert found == Ruling(again=row["again"])
         return
     assert row["told"] in complaint(found).message
+    owner = "look at the Events of the job's owner, and at the quota and policies"
+    assert (owner in complaint(found).message) == (complaint(found).reason != "MeetsByName")
     fate = Fate(complaint(found).message) if annotations else Fate(by_name=bool(row["name"]))
     reason = "MeetsByName" if fate.by_name else "RankZeroMissing"
     assert (found.fate, complaint(found).reason) == (fate, reason)
@@ -193,6 +196,13 @@ def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(row: Object)
     assert survey.rule(worker, 40).fate.cause.startswith(begins)
     if network:
         assert survey.rule(Suspect(zero, zero), 40) == survey.rule(worker, 40)
+        assert ", then delete that pod or restart the job" in survey.rule(worker, 40).fate.cause
+
+
+def test_a_member_that_needs_only_rank_zeros_address_is_not_asked_for_its_own() -> None:
+    waiting = member(annotations=NOT_ATTACHED)
+    zero = member("m", "master", address="10.0.0.1")
+    assert rule(Suspect(waiting, zero, NAME), placed("m"), seconds=3600) == Ruling()
 
 
 @pytest.mark.parametrize("role", ["master", "worker"])
