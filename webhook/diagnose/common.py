@@ -139,11 +139,6 @@ _DENIED = re.compile(r'admission webhook "([^"]*)" denied the request: ?(.*)', r
 _NOT_CALLED = re.compile(r'failed calling webhook "([^"]*)": ?(.*)', re.DOTALL)
 _STATUS_ERROR = "StatusError{"
 _GO_MESSAGE = re.compile(r'\bMessage:"((?:[^"\\]|\\.)*+)(")?', re.DOTALL)
-_GO_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
-)
-_GO_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
-_LAST_CHARACTER = 0x10FFFF
 _CUT = "…"
 
 
@@ -182,12 +177,6 @@ def api_messages(text: str) -> list[str]:
 
 
 def _unquoted(text: str) -> str:
-    return _GO_ESCAPE.sub(_character, text).rstrip("\\")
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = escape[1] or escape[2] or escape[3]
-    if code is None:
-        return _GO_CONTROL.get(escape[4], escape[4])
-    number = int(code, 16)
-    return chr(number) if number <= _LAST_CHARACTER and not 0xD800 <= number < 0xE000 else "�"
+    """Return what Go quoted; it escapes as Python does."""
+    plain = text.rstrip("\\").encode("latin-1", "backslashreplace")
+    return plain.decode("unicode_escape", "replace").encode("utf-8", "replace").decode()

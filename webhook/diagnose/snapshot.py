@@ -32,8 +32,6 @@ from webhook.kube.catalogue import (
     NETWORKS,
     NODES,
     PODS,
-    RESOURCE_CLAIM_TEMPLATES,
-    RESOURCE_CLAIMS,
     WORKLOADS,
 )
 from webhook.kube.connection import Connection, RequestFailed
@@ -102,18 +100,13 @@ class Snapshot:
         configuration: str = names.WEBHOOK_CONFIGURATION,
         given: ProfilesRead | None = None,
     ) -> None:
-        self.reader = Reader(connection, REQUEST_SECONDS)
+        self.connection, self.reader = connection, Reader(connection, REQUEST_SECONDS)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
         self.broken_networks: dict[Key, str] = {}
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
-
-    @property
-    def connection(self) -> Connection:
-        """Return the connection, for a rule that asks more than to read."""
-        return self.reader.connection
 
     @property
     def now(self) -> datetime:
@@ -170,11 +163,9 @@ class Snapshot:
         value: T = future.result()
         return value
 
-    def find(
-        self, resource: Resource, key: Key, read: Callable[[Object], T], **options: Any
-    ) -> T | None:
+    def find(self, resource: Resource, key: Key, read: Callable[[Object], T]) -> T | None:
         """Return what *read* makes of one object; None where there is none. Raises Unread."""
-        found = partial(self.reader.find, resource, key, read, **options)
+        found = partial(self.reader.find, resource, key, read)
         return self.once((resource, key, read), f"{resource.name} {key_text(key)}", found)
 
     def list_all(
@@ -329,11 +320,11 @@ class Snapshot:
         return answer.expect(200).body[:most]
 
     def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the labels of the snapshot's namespace, or of all, by name."""
+        """Return the labels of the snapshot's namespace, or of all but those that end, by name."""
         if not self.namespace:
-            return dict(self.list_all(NAMESPACES, _labels))
+            return dict(self.list_all(NAMESPACES, _live_labels, partly=True))
         found = self.find(NAMESPACES, ("", self.namespace), _labels)
-        return dict([found] if found else [])
+        return {} if found is None else {self.namespace: found}
 
     def events(self, namespace: str) -> Sequence[Object]:
         """Return the Warnings of a namespace, and what Volcano says of PodGroups."""
@@ -351,15 +342,8 @@ class Snapshot:
             raise Unread(what, problem)
         return self.of(namespace, resource, _unfinished)
 
-    def claims(self) -> Mapping[Key, Object] | None:
-        """Return the ResourceClaims by namespace and name; None where there is no such API."""
-        return self.once("claims", "", partial(self._by_key, RESOURCE_CLAIMS))
-
-    def claim_templates(self) -> Mapping[Key, Object] | None:
-        """Return the metadata of the ResourceClaimTemplates in the same way."""
-        return self._by_key(RESOURCE_CLAIM_TEMPLATES.metadata)
-
-    def _by_key(self, resource: Resource) -> Mapping[Key, Object] | None:
+    def by_key(self, resource: Resource) -> Mapping[Key, Object] | None:
+        """Return objects by namespace and name; None where the API has no such kind."""
         found = self.list_optional(resource, whole, self.namespace, partly=True)
         return None if found is None else {object_key(each): each for each in found}
 
@@ -405,9 +389,13 @@ class Snapshot:
         return PermittedWorld(View(namespace, namespace, network))
 
 
-def _labels(namespace: Object) -> tuple[str, Mapping[str, str]]:
+def _labels(namespace: Object) -> Mapping[str, str]:
+    return namespace["metadata"].get("labels") or {}
+
+
+def _live_labels(namespace: Object) -> tuple[str, Mapping[str, str]] | None:
     metadata = namespace["metadata"]
-    return metadata["name"], metadata.get("labels") or {}
+    return None if metadata.get("deletionTimestamp") else (metadata["name"], _labels(namespace))
 
 
 def _unfinished(workload: Object) -> Object | None:

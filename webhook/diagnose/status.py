@@ -96,10 +96,9 @@ def _is_shown(job: Job, labels: Labels | None) -> bool:
 
 def _shows_training(pod: Object) -> bool:
     """Tell a pod that trains, or looks as if it did and did not opt out."""
-    found, is_out = recognise(pod), podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
-    if isinstance(found, TrainingPod):
-        return True
-    return not is_out and bool(looks_like_training(pod, found))
+    found = recognise(pod)
+    is_out = podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
+    return isinstance(found, TrainingPod) or (not is_out and bool(looks_like_training(pod, found)))
 
 
 def _status(snapshot: Snapshot, job: Job) -> JobStatus:

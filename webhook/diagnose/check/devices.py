@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from webhook.core.cluster.demand import Demand
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer, judge_supply
-from webhook.core.model import Object
 from webhook.core.profiles import ProfileQuantity
 from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.wording import counted, listed
@@ -18,6 +16,8 @@ from webhook.diagnose.common import DRIVER_SILENT, SHORTAGES
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.catalogue import RESOURCE_QUOTAS
+from webhook.kube.reader import whole
+from webhook.kube.resource import object_key
 
 NODES_UNUSABLE = Code(
     "devices/nodes-unusable",
@@ -110,36 +110,25 @@ QUOTA_TOO_SMALL = Code(
 )
 
 
-class Quota(NamedTuple):
-    """Hold what is kept of a ResourceQuota."""
-
-    namespace: str
-    name: str
-    hard: Mapping[str, str]
-    used: Mapping[str, str]
-
-
-def read_quota(obj: Object) -> Quota:
-    """Keep name, hard limits and what is used."""
-    metadata, status = obj["metadata"], obj.get("status") or {}
-    hard = status.get("hard") or (obj.get("spec") or {}).get("hard") or {}
-    return Quota(metadata.get("namespace") or "", metadata["name"], hard, status.get("used") or {})
-
-
 def check_quotas(snapshot: Snapshot) -> Iterator[Finding]:
     """Name the quotas of labelled namespaces that refuse every pod of a profile, or the next."""
     asked = demands(snapshot)
-    for quota in snapshot.list_all(RESOURCE_QUOTAS, read_quota, snapshot.namespace, partly=True):
-        taken = [demand.resources for demand in asked if quota.namespace in demand.namespaces]
+    for quota in snapshot.list_all(RESOURCE_QUOTAS, whole, snapshot.namespace, partly=True):
+        namespace, name = object_key(quota)
+        status = quota.get("status") or {}
+        given = status.get("hard") or (quota.get("spec") or {}).get("hard") or {}
+        taken = [demand.resources for demand in asked if namespace in demand.namespaces]
         for resource, number in (item for each in taken for item in each.items()):
             amount = Fraction(number)
             key = f"requests.{resource}"
-            if "/" not in resource or key not in quota.hard:
+            if "/" not in resource or key not in given:
                 continue
-            hard, used = (stored_quantity(each.get(key)) for each in (quota.hard, quota.used))
-            limit = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used"
+            hard, used = (
+                stored_quantity(each.get(key)) for each in (given, status.get("used") or {})
+            )
+            limit = f"{key} is {given[key]}, {format_quantity(used)} of it used"
             message = f"{limit}, and a pod takes {format_quantity(amount)}"
-            subject = f"ResourceQuota {quota.namespace}/{quota.name}"
+            subject = f"ResourceQuota {namespace}/{name}"
             if hard < amount:
                 message = f"{message}: every training pod is refused"
                 yield QUOTA_TOO_SMALL.fail(subject, message, f"raise {key}")

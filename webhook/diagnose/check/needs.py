@@ -20,7 +20,7 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.kube.catalogue import DEPLOYMENTS, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import DEPLOYMENTS, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.reader import whole
 
 LIKE_OURS = "fabric-injector"
@@ -55,28 +55,19 @@ class LabelledNamespace(NamedTuple):
         return self.labels.get(names.MODE) == names.MODE_OBSERVE
 
 
-def read_namespace(obj: Object) -> LabelledNamespace | None:
-    """Keep name and labels; None for one without a label like ours, or one being deleted."""
-    metadata = obj["metadata"]
-    labels = metadata.get("labels") or {}
-    if metadata.get("deletionTimestamp") or not any(key.startswith(LIKE_OURS) for key in labels):
-        return None
-    return LabelledNamespace(metadata["name"], labels)
-
-
 def labelled(snapshot: Snapshot) -> Mapping[str, LabelledNamespace]:
-    """Return the labelled namespaces by name, only the snapshot's own where it has one.
+    """Return by name the namespaces with a label like ours, only the snapshot's own if it has one.
 
     Raises InputError where that does not exist.
     """
-    if not snapshot.namespace:
-        found = snapshot.list_all(NAMESPACES, read_namespace, partly=True)
-        return {each.name: each for each in found}
-    obj = snapshot.find(NAMESPACES, ("", snapshot.namespace), whole)
-    if obj is None:
+    found = snapshot.labels()
+    if snapshot.namespace and not found:
         raise InputError(f"-n {snapshot.namespace}: there is no namespace of this name")
-    one = read_namespace(obj)
-    return {} if one is None else {one.name: one}
+    return {
+        name: LabelledNamespace(name, labels)
+        for name, labels in found.items()
+        if any(key.startswith(LIKE_OURS) for key in labels)
+    }
 
 
 def users(snapshot: Snapshot) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from webhook.diagnose.common import APPLY
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread, at_once
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
+from webhook.kube.reader import whole
 
 PRIVILEGES_LACKING = Code(
     "privileges/privileges-lacking",
@@ -163,16 +164,10 @@ def _may(snapshot: Snapshot, access: Access, account: str) -> bool:
 def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
     """Say whether the admission policies of the manifests are in force."""
     classes = {each.priority_class for each in deployments(snapshot)}
-    there = {*snapshot.list_all(POLICIES, _name)} & {*snapshot.list_all(POLICY_BINDINGS, _policy)}
+    policies = {each["metadata"]["name"] for each in snapshot.list_all(POLICIES, whole)}
+    bindings = snapshot.list_all(POLICY_BINDINGS, whole)
+    there = policies & {(each.get("spec") or {}).get("policyName") for each in bindings}
     of_class = set() if "fabric-injector" in classes else {"fabric-injector-priority"}
     subject = "ValidatingAdmissionPolicies"
     if missing := sorted(SHIPPED_POLICIES - there - of_class):
         yield POLICIES_MISSING.warn(subject, f"lack {listed(missing)}, or its binding")
-
-
-def _name(obj: Object) -> str:
-    return str(obj["metadata"]["name"])
-
-
-def _policy(obj: Object) -> str | None:
-    return (obj.get("spec") or {}).get("policyName")

@@ -33,7 +33,7 @@ from webhook.diagnose.jobs import (
 )
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.diagnose.wording import event_time, natural, seconds_since
-from webhook.kube.catalogue import WORKLOADS
+from webhook.kube.catalogue import RESOURCE_CLAIMS, WORKLOADS
 from webhook.world.view import REFUSED
 
 T = TypeVar("T")
@@ -181,7 +181,8 @@ def _member(snapshot: Snapshot, pod: Object) -> Member | None:
 
 def _claims_by_user(snapshot: Snapshot) -> Mapping[tuple[str, str], list[Claim]]:
     found: dict[tuple[str, str], list[Claim]] = {}
-    for claim in map(read_claim, (snapshot.readable(snapshot.claims) or {}).values()):
+    claims = snapshot.readable(partial(snapshot.by_key, RESOURCE_CLAIMS)) or {}
+    for claim in map(read_claim, claims.values()):
         for user in claim.users:
             found.setdefault(user, []).append(claim)
     return found

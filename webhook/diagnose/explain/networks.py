@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, MULTUS, Words, source_named
@@ -19,7 +20,7 @@ from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.wording import common_form
-from webhook.kube.catalogue import NETWORK_POLICIES
+from webhook.kube.catalogue import NETWORK_POLICIES, RESOURCE_CLAIMS
 from webhook.kube.resource import Key
 
 VOLUME_UNMOUNTED = Code(
@@ -139,7 +140,11 @@ def _elsewhere(
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
-    elif member.has_claims and not failure and snapshot.readable(snapshot.claims) is None:
+    elif (
+        member.has_claims
+        and not failure
+        and snapshot.readable(partial(snapshot.by_key, RESOURCE_CLAIMS)) is None
+    ):
         return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
         yield _no_status(snapshot, job, pod, failure, member.source.words)

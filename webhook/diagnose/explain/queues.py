@@ -83,7 +83,8 @@ def why_held(_snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
 
 def hold_of(workload: Object, now: datetime) -> Hold | None:
     """Return why Kueue does not let the Workload run; None where it does, or was just asked."""
-    conditions = _conditions(workload)
+    listed = (workload.get("status") or {}).get("conditions") or ()
+    conditions: dict[str, Object] = {str(each.get("type")): each for each in listed}
     quota, evicted = conditions.get("QuotaReserved", {}), conditions.get("Evicted", {})
     is_evicted, has_quota = (each.get("status") == "True" for each in (evicted, quota))
     if conditions.get("Admitted", {}).get("status") == "True" and not is_evicted:
@@ -104,11 +105,6 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
         return Hold("does not admit {}", f"{said}{before}")
     age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
     return _SILENT if age > _SOON_SECONDS else None
-
-
-def _conditions(held: Object) -> Mapping[str, Object]:
-    listed_ = (held.get("status") or {}).get("conditions") or ()
-    return {str(each.get("type")): each for each in listed_}
 
 
 def _said(condition: Object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from webhook.core.claim_templates import is_template_name, template_name
 from webhook.core.cluster.nodes import judge_supply
@@ -17,6 +18,7 @@ from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.jobs import ObservedPod, is_gated
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import common_form, event_time
+from webhook.kube.catalogue import RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
 
 UNSCHEDULABLE = Code(
     "scheduling/unschedulable",
@@ -219,7 +221,7 @@ def _queue_message(job: ObservedJob) -> tuple[str, str]:
 def _claims(snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, said: str) -> Iterator[Finding]:
     """Look at the claims of a pod on no node, as far as they could be read."""
     asked = (pod.pod.get("spec") or {}).get("resourceClaims")
-    known = snapshot.readable(snapshot.claims) if asked else None
+    known = snapshot.readable(partial(snapshot.by_key, RESOURCE_CLAIMS)) if asked else None
     if known is None:
         return
     statuses = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
@@ -228,7 +230,8 @@ def _claims(snapshot: Snapshot, job: ObservedJob, pod: ObservedPod, said: str) -
         name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
         named = entry.get("resourceClaimName") or made.get(name)
         if named is None:
-            templates = snapshot.readable(snapshot.claim_templates) if template else None
+            read = partial(snapshot.by_key, RESOURCE_CLAIM_TEMPLATES.metadata)
+            templates = snapshot.readable(read) if template else None
             if templates is not None and (job.namespace, template) not in templates:
                 asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
                 message = f"{asks}, which does not exist"
