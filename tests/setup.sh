@@ -36,7 +36,7 @@ requirements() {
   need mmdebstrap mmdebstrap "$image" 'make what the image is built on'
   need runc runc "test-image $node" 'run containers'
   need containerd containerd "test-node node operators broken" 'run pods'
-  need containernetworking-plugins '/usr/lib/cni/macvlan|/opt/cni/bin/macvlan|/usr/libexec/cni/macvlan' "$node" 'give pods networks'
+  need containernetworking-plugins '/usr/lib/cni/macvlan' "$node" 'give pods networks'
   need iproute2 ip "$node" "make the node's networks"
   need nftables nft "$node" "route the node's Services"
   need mount mount "$node" "make the node's file systems"
@@ -175,8 +175,3 @@ if [ -n "$packages" ] && [ -z "$obstacles" ] && [ "${SETUP:-}" != no ] && is_her
   look
 fi
 [ -z "$obstacles$packages" ] || refuse
-
-# What the machine itself does not allow, nobody can install: these tests are skipped, and this is said now
-if wanted "$node" && reason=$("$python" -m tests.cluster.node.requirements) && [ -n "$reason" ]; then
-  say "The tests with pods that run will be skipped: $reason"
-fi

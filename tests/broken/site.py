@@ -16,7 +16,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-i
 
 
 class Site(Namespace):
-    """A namespace whose user the command runs as; leaving `with site.undo` starts what was stopped."""
+    """A namespace whose user the command runs as; `undo` starts what was stopped."""
 
     def __init__(
         self, space: Namespace, webhook: Webhook, controller: Controller, system: str

@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.claims import drivers
-from tests.cluster.claims.cards import Cards, running_cards
-from tests.cluster.claims.claims import CARDS, device_class
-from tests.cluster.claims.drivers import Driver
 from tests.cluster.fixtures import webhook_command  # noqa: F401 fixtures of these tests
 from tests.cluster.node.fixtures import (  # noqa: F401
     BringTorch,
@@ -29,6 +25,10 @@ from tests.cluster.operators.rows import NEWEST
 from tests.profiles import as_text
 from tests.tiers import mark_tier
 from webhook.presets import read_preset
+
+from . import drivers
+from .claims import CARDS, device_class
+from .drivers import Driver
 
 FOLDER = Path(__file__).parent
 PRESET = read_preset("dranet")
@@ -58,18 +58,11 @@ def tier() -> Tier:
 
 
 @pytest.fixture(scope="session")
-def cards(node: Node) -> Iterator[Cards]:  # noqa: F811
-    """Give the node its cards."""
-    with running_cards(node.links) as made:
-        yield made
-
-
-@pytest.fixture(scope="session")
-def dranet(node: Node, cards: Cards) -> Iterator[Driver]:  # noqa: F811
+def dranet(node: Node) -> Iterator[Driver]:  # noqa: F811
     """Run DRANET for all tests, and make DeviceClasses of its devices."""
     for name in (CARDS, PRESETS_CLASS):
         node.api.ensure(device_class(name, drivers.DRANET))
-    with drivers.dranet(node, cards) as running:
+    with drivers.dranet(node) as running:
         yield running
 
 

@@ -2,17 +2,6 @@
 
 import pytest
 
-from tests.cluster.claims.claims import (
-    claim_address,
-    claims_of,
-    create_template,
-    device_class,
-    give,
-    network_data,
-    template,
-)
-from tests.cluster.claims.drivers import Driver
-from tests.cluster.claims.jobs import assert_met_at_the_claims_address, pytorchjob
 from tests.cluster.node import jobs
 from tests.cluster.node.expectations import assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
@@ -21,6 +10,18 @@ from tests.cluster.node.node import Node
 from tests.cluster.node.pods import unschedulable
 from webhook.core import names
 from webhook.core.model import Object
+
+from .claims import (
+    assert_met_at_the_claims_address,
+    claim_address,
+    claims_of,
+    create_template,
+    device_class,
+    give,
+    network_data,
+    pytorchjob,
+)
+from .drivers import Driver
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller", "dranet")
 UNPREPARED = "FailedPrepareDynamicResources"
@@ -46,7 +47,7 @@ def test_a_job_whose_template_comes_late_begins_once_it_is_there(
     (found,) = failed(space)
     assert found["code"] == "claim-template-missing"
     assert "ResourceClaimTemplate late" in found["message"]
-    create_template(space, template("late", "net1"))
+    create_template(space, "late")
     reports = [pod.report() for pod in pods]
     assert_met_at_the_claims_address(reports)
     for report in reports:
@@ -57,7 +58,7 @@ def test_a_claim_that_is_never_allocated_is_named(namespace: NamespaceFactory) -
     """No driver has a device of its class."""
     space = namespace("own-claims")
     space.api.ensure(device_class("of-nobody", "nobody.example.com"))
-    create_template(space, template("never", "net1", "of-nobody"))
+    create_template(space, "never", "of-nobody")
     pods = space.start(*pytorchjob("never"))
     pods[0].wait(unschedulable, "the scheduler to find no device")
     found = {each["code"]: each for each in failed(space)}
@@ -71,7 +72,7 @@ def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_resta
 ) -> None:
     """The worker cannot be prepared while the driver is away; rank 0's claim keeps its address."""
     space = namespace("own-claims")
-    create_template(space, template("card", "net1"))
+    create_template(space, "card")
     master, worker = pytorchjob("card")
     (first,) = space.start(master)
     address = claim_address(first)
@@ -91,7 +92,7 @@ def test_rank_zero_made_anew_has_a_new_claim_and_tells_its_new_address(
 ) -> None:
     """It gets a card that was taken before; the worker meets it once it starts again."""
     space = namespace("own-claims")
-    create_template(space, template("card", "net1"))
+    create_template(space, "card")
     (early,) = space.start(give(jobs.pod("early", ["sleep", "600"]), "card"))
     claim_address(early)
     master, worker = pytorchjob("card")

@@ -1,4 +1,4 @@
-"""Root file systems that an image is built on, of the distribution's packages, in the user's cache."""
+"""Root file systems that an image is built on, of Debian's packages, in the user's cache."""
 
 import fcntl
 import hashlib

@@ -63,7 +63,7 @@ class Builder:
                 self._run(*command)
 
     def build(self) -> Image:
-        """Build the project as it lies here; pip is configured as here, by files that do not stay."""
+        """Build the project as it lies here, with this machine's configuration of pip."""
         configuration, certificates = pip_configuration()
         secret = self._folder / "pip.conf"
         secret.write_text(configuration)

@@ -25,7 +25,7 @@ class Container:
         mounts: Mapping[str, Path] | None = None,
         entrypoint: Sequence[str] | None = None,
     ) -> list[str]:
-        """Give a command that runs the image to its end; *mounts* are read-only, by their path inside."""
+        """Give a command that runs the image; *mounts* are read-only, by their path inside."""
         name = f"fabric-injector-{os.getpid()}-{uuid4().hex[:8]}"
         bundle = self._folder / name
         bundle.mkdir()

@@ -11,7 +11,8 @@ KEYS = ("index-url", "extra-index-url", "trusted-host", "proxy", "cert", "timeou
 def pip_configuration() -> tuple[str, list[Path]]:
     """Give a pip.conf with what files and environment set here, and the files that it names.
 
-    ``pip config list`` writes ``global.cert='/path'`` or, of the environment, which comes last and wins, ``:env:.cert='/path'``.
+    ``pip config list`` writes ``global.cert='/path'`` or, of the environment, which wins,
+    ``:env:.cert='/path'``.
     """
     command = [sys.executable, "-m", "pip", "config", "list"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""The image from the Dockerfile: what is in it, what is not, and that it runs with what it needs."""
+"""The image from the Dockerfile: what is in it, what is not, and that it runs."""
 
 import json
 import signal

@@ -7,7 +7,6 @@ import pytest
 
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network
-from tests.cluster.node.deviceplugin import RDMA_DEVICES, RESOURCE, device_plugin
 from tests.cluster.node.expectations import (
     EXCHANGED,
     IDLE_BYTES,
@@ -20,6 +19,8 @@ from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod, container_state, unschedulable
 from webhook.core import names
+
+from .devices import FUNCTION, FUNCTIONS, device_plugin
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 NODE = f"/api/v1/nodes/{NAME}"
@@ -93,8 +94,8 @@ def assert_sidecar_ended_last(pod: Pod) -> None:
 def rails(node: Node) -> Iterator[None]:
     """Two networks that say themselves which device of a device plugin they take."""
     for name in ("default/rail-0", "default/rail-1"):
-        copy_network(node.api, name, RESOURCE)
-    with device_plugin(node):
+        copy_network(node.api, name, FUNCTION)
+    with device_plugin(node, FUNCTION, FUNCTIONS):
         yield
 
 
@@ -106,10 +107,10 @@ def test_nccl_and_ucx_are_pointed_at_the_pods_own_devices(namespace: NamespaceFa
         # both are on one Ethernet here, where Linux answers on either for the other's address
         assert sum(report.carried(interface) for interface in ("net1", "net2")) > EXCHANGED
         assert report.carried("eth0") < IDLE_BYTES
-        assert report.pod.allocated()[RESOURCE] == "2"
+        assert report.pod.allocated()[FUNCTION] == "2"
         attached = [report.pod.attached(interface) for interface in ("net1", "net2")]
         told = [each["device-info"]["pci"] for each in attached]
-        devices = [RDMA_DEVICES[one["pci-address"]] for one in told]
+        devices = [FUNCTIONS[one["pci-address"]] for one in told]
         assert [one["rdma-device"] for one in told] == devices
         for environment in (report.environment, report.train["environment"]):
             assert environment["NCCL_IB_HCA"] == f"={','.join(devices)}"

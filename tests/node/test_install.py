@@ -14,11 +14,12 @@ from tests.cluster.node.images import NO_SHELL
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
-from tests.cluster.node.product import install, is_available, uninstall
 from tests.profiles import as_text
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
+
+from .product import install, is_available, uninstall
 
 PROFILES = as_text("""
 rdma-shared:
@@ -127,14 +128,6 @@ def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_net
         assert_on_the_fabric(report)
         assert report.pod.allocated() == {"nvidia.com/gpu": "8", **resources}
         assert spec.get("env", {}).items() <= report.environment.items()
-
-
-def test_pods_of_other_namespaces_stay_as_they_are(
-    product: Namespace, namespace: NamespaceFactory
-) -> None:
-    asked = product.api.create(jobs.pytorchjob()[0], namespace(None).name, dry_run=True)
-    assert asked.status == 201
-    assert names.NETWORKS not in asked.json["metadata"].get("annotations", {})
 
 
 def test_a_replica_that_is_deleted_is_not_missed(

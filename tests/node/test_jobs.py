@@ -27,7 +27,7 @@ ADDRESS_VARIABLES = {
     ),
     "jobset": ({"MASTER_ADDR", "PET_LOCAL_ADDR"}, {"MASTER_ADDR"}),
 }
-"""Variables of the training container that hold rank 0's secondary address: on rank 0, on the worker."""
+"""Variables that hold rank 0's secondary address: on rank 0, on the worker."""
 TORCHRUN = "torchrun --nnodes=2 --node_rank=$R --master_addr=$MASTER_ADDR train.py"
 C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 --nnodes=2 train.py"
 TELLS_ITS_SHELL = (
@@ -46,9 +46,9 @@ USER = {"runAsUser": 1000, "runAsNonRoot": True}
 
 
 class Row(NamedTuple):
-    """A job of two pods, and the texts that bash runs on rank 0 and, where they differ, on the worker.
+    """A job of two pods, and what bash runs on rank 0 and, where it differs, on the worker.
 
-    *keeps_name*: MASTER_ADDR stays as it was written; else it becomes rank 0's address on the fabric.
+    *keeps_name*: MASTER_ADDR stays as it was written; else it becomes rank 0's address.
     """
 
     system: str
@@ -157,7 +157,7 @@ def test_the_job_of_make_node_meets_on_the_fabric(begun: dict[str, list[Pod]]) -
 def test_without_injection_the_same_job_trains_on_the_pod_network(
     begun: dict[str, list[Pod]],
 ) -> None:
-    """What the other tests measure is there to be measured: without us all of it is on eth0, and nothing is locked."""
+    """What other tests measure is there: without us all is on eth0, and nothing is locked."""
     for report in [pod.report() for pod in begun["not injected"]]:
         assert report.environment["MASTER_ADDR"] == "bert-master-0"
         assert sorted(report.train["addresses"]) == ["eth0", "lo"]
@@ -193,7 +193,7 @@ def test_a_job_named_bert_meets_on_a_fabric_of_ipv6_alone(
 def test_a_job_that_meets_at_the_name_of_its_c10d_host_trains_at_rank_zeros_address(
     begun: dict[str, list[Pod]],
 ) -> None:
-    """`--rdzv_endpoint=$MASTER_ADDR:29500` stays a name, and torchrun's ranks are given the address that rank 0 gives for its own."""
+    """The endpoint `$MASTER_ADDR:29500` stays a name; the ranks get what rank 0 calls its own."""
     reports = [pod.report() for pod in begun["c10d"]]
     for rank, report in enumerate(reports):
         assert report.train["rank"] == rank
@@ -213,7 +213,7 @@ def test_the_wait_runs_under_the_shell_of_the_image(
 
 
 def test_the_wait_passes_the_restricted_level(begun: dict[str, list[Pod]]) -> None:
-    """The pod is admitted where PodSecurity enforces it, and runs as its own user without any capability."""
+    """PodSecurity enforces it, and the pod runs as its own user without any capability."""
     (pod,) = begun["restricted"]
     assert pod.environment()["MASTER_ADDR"] == pod.fabric_address()
     rights = dict(line.split(":\t") for line in pod.log("pytorch").splitlines() if ":\t" in line)
@@ -224,7 +224,7 @@ def test_the_wait_passes_the_restricted_level(begun: dict[str, list[Pod]]) -> No
 def test_the_wait_writes_nccls_settings_before_those_of_the_image(
     begun: dict[str, list[Pod]],
 ) -> None:
-    """As the training container's own user, into the one file that a rank which inherits no variable reads."""
+    """As the container's own user, into the file that a rank without variables reads."""
     (pod,) = begun["nccl.conf"]
     pod.wait_for_end()
     assert pod.log("pytorch") == f"NCCL_CROSS_NIC=1\nNCCL_SOCKET_IFNAME==net1\n{NCCL_CONF}\n"
@@ -234,7 +234,7 @@ def test_the_wait_writes_nccls_settings_before_those_of_the_image(
 def test_a_command_runs_as_before_and_trains_on_the_fabric(
     begun: dict[str, list[Pod]], name: str
 ) -> None:
-    """Exactly one member takes rank 0, all meet at what MASTER_ADDR says, and no text is changed."""
+    """One member takes rank 0, all meet at what MASTER_ADDR says, and no text is changed."""
     row = SHELLS[name]
     reports = [pod.report() for pod in begun[name]]
     assert [report.train["rank"] for report in reports] == [0, 1]

@@ -24,7 +24,7 @@ def prints(name: str) -> str:
 
 
 def explain(space: Namespace, pods: list[Pod]) -> list[Object]:
-    """Give what is found of the transport of job bert once all its pods have printed, and what could not be read."""
+    """Give what is found of job bert's transport, and of its logs, once all pods have printed."""
     for pod in pods:
         pod.wait(lambda _, pod=pod: "ready" in pod.log("pytorch"), "its last line")  # type: ignore[misc]
     found = space.explain("job/bert", "--logs")
@@ -43,7 +43,7 @@ def test_the_logs_of_a_job(namespace: NamespaceFactory) -> None:
 
 
 def test_the_log_of_the_run_before(namespace: NamespaceFactory) -> None:
-    """The first run prints NCCL's lines and fails; the second, which has nothing to say yet, finds the mark of the first."""
+    """The first run prints NCCL's lines and fails; the second has nothing to say yet."""
     space = namespace(None)
     lines = (FOLDER / "2.18-socket.log").read_text()
     text = (

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var", "tmp")
+FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var")
 LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "lib2to3", "turtledemo", "tkinter"}
 LEFT_OUT |= {"site-packages", "dist-packages"}
 
@@ -29,18 +29,39 @@ class Image(NamedTuple):
 
 
 def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = None) -> bytes:
-    """Give a layer with the files, executable for all, the usual folders, and links name -> target."""
+    """Give a layer with files, executable for all, the usual folders, and links name -> target."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for folder in FOLDERS:
-            _add(tar, folder, tarfile.DIRTYPE, mode=0o1777 if folder == "tmp" else 0o755)
+            _add(tar, folder, kind=tarfile.DIRTYPE)
+        _add(tar, "tmp", kind=tarfile.DIRTYPE, mode=0o1777)
         for name, content in files.items():
-            data = content if isinstance(content, bytes) else content.read_bytes()
-            changed = 0 if isinstance(content, bytes) else int(content.stat().st_mtime)
-            _add(tar, name, tarfile.REGTYPE, data, mtime=changed)
+            if isinstance(content, Path):
+                tar.add(content, name, filter=_executable)
+            else:
+                _add(tar, name, content)
         for name, target in (links or {}).items():
-            _add(tar, name, tarfile.SYMTYPE, linkname=target)
+            _add(tar, name, kind=tarfile.SYMTYPE, target=target)
     return buffer.getvalue()
+
+
+def _executable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mode = 0o755
+    return entry
+
+
+def _add(
+    tar: tarfile.TarFile,
+    name: str,
+    data: bytes = b"",
+    *,
+    kind: bytes = tarfile.REGTYPE,
+    mode: int = 0o755,
+    target: str = "",
+) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.linkname, entry.size = kind, mode, target, len(data)
+    tar.addfile(entry, io.BytesIO(data))
 
 
 def with_libraries(*programs: Path) -> dict[str, Path]:
@@ -55,23 +76,12 @@ def with_libraries(*programs: Path) -> dict[str, Path]:
 
 def python() -> tuple[dict[str, Path], str]:
     """Give the files of this interpreter and its standard library, and the interpreter's path."""
-    interpreter = Path(sys.executable).resolve()
-    files = with_libraries(interpreter)
-    compiled = f".{sys.implementation.cache_tag}.pyc"
-    for path in _standard_library(Path(sysconfig.get_path("stdlib"))):
-        if path.suffix == ".so":
-            files |= with_libraries(path)
-        elif path.suffix == ".py" or path.name.endswith(compiled):
-            files[str(path).lstrip("/")] = path
-    return files, str(interpreter)
-
-
-def _standard_library(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.is_file():
-            yield path
-        elif path.is_dir() and path.name not in LEFT_OUT and not path.name.startswith("config-"):
-            yield from _standard_library(path)
+    interpreter, library = Path(sys.executable).resolve(), Path(sysconfig.get_path("stdlib"))
+    found = (path for path in library.rglob("*") if not LEFT_OUT & {*path.parts})
+    kept = [path for path in found if path.suffix in (".py", ".pyc", ".so")]
+    modules = (path for path in kept if path.suffix == ".so")
+    files = with_libraries(interpreter, *modules)
+    return files | {str(path).lstrip("/"): path for path in kept}, str(interpreter)
 
 
 def docker_archive(images: tuple[Image, ...]) -> bytes:
@@ -80,41 +90,22 @@ def docker_archive(images: tuple[Image, ...]) -> bytes:
     manifest = []
     for image in images:
         digests = [hashlib.sha256(content).hexdigest() for content in image.layers]
-        for digest, content in zip(digests, image.layers, strict=True):
-            files[f"{digest}/layer.tar"] = content
-        config = json.dumps(_config(image, digests)).encode()
-        name = f"{hashlib.sha256(config).hexdigest()}.json"
+        files |= zip(digests, image.layers, strict=True)
+        settings = {
+            "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"],
+            "WorkingDir": "/app",
+            "Entrypoint": image.entrypoint,
+            "User": image.user,
+        }
+        layers = {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]}
+        machine = {"architecture": MACHINES[platform.machine()], "os": "linux"}
+        config = json.dumps({**machine, "config": settings, "rootfs": layers}).encode()
+        name = hashlib.sha256(config).hexdigest()
         files[name] = config
-        layers = [f"{one}/layer.tar" for one in digests]
-        manifest.append({"Config": name, "RepoTags": [image.name], "Layers": layers})
+        manifest.append({"Config": name, "RepoTags": [image.name], "Layers": digests})
     files["manifest.json"] = json.dumps(manifest).encode()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, content in files.items():
-            _add(tar, name, tarfile.REGTYPE, content)
+            _add(tar, name, content)
     return buffer.getvalue()
-
-
-def _config(image: Image, digests: list[str]) -> dict[str, Any]:
-    settings = {
-        "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"],
-        "WorkingDir": "/app",
-        "Entrypoint": list(image.entrypoint),
-        "User": image.user,
-    }
-    return {
-        "architecture": MACHINES[platform.machine()],
-        "os": "linux",
-        "config": settings,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
-    }
-
-
-def _add(
-    tar: tarfile.TarFile, name: str, kind: bytes, data: bytes = b"", **fields: int | str
-) -> None:
-    entry = tarfile.TarInfo(name)
-    values = {"type": kind, "size": len(data), "mode": 0o755, **fields}
-    for field, value in values.items():
-        setattr(entry, field, value)
-    tar.addfile(entry, io.BytesIO(data) if kind == tarfile.REGTYPE else None)

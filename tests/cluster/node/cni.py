@@ -1,56 +1,80 @@
-"""Multus as the node's only CNI configuration, with eth0 on a bridge, and the pods' networks."""
+"""The pods' networks: Multus as a node's only CNI configuration, eth0 on a bridge, macvlan beside.
+
+Links have fixed names and addresses of 198.18.0.0/15, which is kept for tests (RFC 2544).
+"""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from tests.cluster.assets import binary
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
-from tests.waiting import wait_until
 from webhook.core.names import RESOURCE_NAME
 
-from .links import Links
-from .requirements import plugin_folder
+from .private import run
 
-MANIFESTS = Path(__file__).parent / "manifests"
+FOLDER = Path(__file__).parent
+PLUGINS = Path("/usr/lib/cni")
+FABRIC = "fi-fabric"
+"""The link that macvlan interfaces sit on: one end of a veth pair."""
+GATEWAY = "198.18.0.1"
+"""The machine's address on the pods' bridge."""
+API_ADDRESS, SERVICES = "198.18.0.241", "198.18.0.240/28"
+"""The API server's address as a Service, and the addresses of all Services."""
+NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions"
 
 
-class PluginConfiguration(NamedTuple):
-    """The folder of CNI plugins and the folder of their configuration."""
-
-    plugins: Path
-    configurations: Path
+def batch(commands: str) -> None:
+    """Run lines of `ip`."""
+    run(["ip", "-batch", "-"], commands.encode())
 
 
-def configure(
-    control_plane: ControlPlane, links: Links, folder: Path, addresses: Path
-) -> PluginConfiguration:
-    """Write configuration into the folder, Multus' account and the networks into the cluster.
+@contextmanager
+def links() -> Iterator[None]:
+    """Make the bridge and the pair; what killed tests have left is removed first."""
+    _remove()
+    try:
+        batch((FOLDER / "links.txt").read_text())
+        yield
+    finally:
+        _remove()
 
-    *addresses*: the folder in which all nodes write which addresses are in use.
-    """
-    configuration = PluginConfiguration(folder / "bin", folder / "net.d")
-    for part in configuration:
-        part.mkdir(parents=True)
-    source = plugin_folder()
-    assert source is not None
-    for plugin in (*source.iterdir(), binary("multus")):
-        (configuration.plugins / plugin.name).symlink_to(plugin)
-    for manifest in yaml.safe_load_all((MANIFESTS / "multus-access.yaml").read_text()):
-        control_plane.api.ensure(manifest)
-    for name, subnet in (("rdma-net", links.fabric), ("rdma-net-v6", links.fabric_v6)):
-        control_plane.api.ensure(_network(name, subnet, links.macvlan_parent, addresses))
-    account = "/api/v1/namespaces/kube-system/serviceaccounts/multus"
-    wait_until(lambda: control_plane.api.answers(account), "the account of Multus", 120)
-    token = control_plane.service_account_token("kube-system", "multus")
-    kubeconfig = control_plane.kubeconfig(folder / "multus.kubeconfig", token)
-    multus = _multus(configuration, links, kubeconfig, folder.with_name("multus.log"), addresses)
-    (configuration.configurations / "00-multus.conf").write_text(json.dumps(multus))
-    return configuration
+
+def link_names() -> list[str]:
+    """Give the names of the machine's own links."""
+    return [one["ifname"] for one in json.loads(run(["ip", "-json", "link"]))]
+
+
+def _remove() -> None:
+    for name in link_names():
+        if name.startswith("fi-"):
+            with suppress(RuntimeError):  # it went with the other end of its pair
+                run(["ip", "link", "del", name])
+
+
+def configure(plane: ControlPlane, folder: Path) -> None:
+    """Write Multus' configuration into the folder, its account and networks into the cluster."""
+    for manifest in yaml.safe_load_all((FOLDER / "manifests/networks.yaml").read_text()):
+        plane.api.ensure(manifest)
+    plugins, configuration = folder / "cni", folder / "net.d"
+    for each in (plugins, configuration):
+        each.mkdir(parents=True)
+    for plugin in (*PLUGINS.iterdir(), binary("multus")):
+        (plugins / plugin.name).symlink_to(plugin)
+    (configuration / "00-multus.conf").write_text((FOLDER / "multus.conf").read_text())
+    token = plane.service_account_token("kube-system", "multus")
+    plane.kubeconfig(folder / "multus.kubeconfig", token)
+
+
+def network_config(api: Client) -> Any:
+    """Give the CNI configuration of rdma-net."""
+    return json.loads(api.expect("GET", f"{NETWORKS}/rdma-net")["spec"]["config"])
 
 
 def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int = 0) -> None:
@@ -58,9 +82,8 @@ def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int =
 
     *addresses*: how many it gives, 0: as many as rdma-net.
     """
-    path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
     namespace, _, name = copy.partition("/")
-    config = json.loads(api.expect("GET", path)["spec"]["config"])
+    config = network_config(api)
     if addresses:
         config["name"] = f"{namespace}-{name}"  # what is in use is kept by name
         [[range_]] = config["ipam"]["ranges"]
@@ -75,39 +98,3 @@ def define(namespace: str, name: str, config: str, resource: str = "") -> dict[s
     metadata = {"name": name, "namespace": namespace, "annotations": annotations}
     kind = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition"}
     return {**kind, "metadata": metadata, "spec": {"config": config}}
-
-
-def _multus(
-    configuration: PluginConfiguration, links: Links, kubeconfig: Path, log: Path, addresses: Path
-) -> dict[str, Any]:
-    range_ = {"subnet": links.pods, "rangeStart": links.first_pod, "rangeEnd": links.last_pod}
-    ipam = host_local(addresses, range_) | {"routes": [{"dst": "0.0.0.0/0"}]}
-    bridge = {"type": "bridge", "bridge": links.bridge, "hairpinMode": True, "ipam": ipam}
-    return {
-        "cniVersion": "0.3.1",
-        "name": "multus-cni-network",
-        "type": "multus",
-        "kubeconfig": str(kubeconfig),
-        "confDir": str(configuration.configurations),
-        "binDir": str(configuration.plugins),
-        "logFile": str(log),
-        "logLevel": "verbose",
-        "logToStderr": False,
-        "delegates": [{"cniVersion": "0.3.1", "name": "pod-network", "plugins": [bridge]}],
-    }
-
-
-def _network(name: str, subnet: str, parent: str, addresses: Path) -> dict[str, Any]:
-    config: dict[str, Any] = {
-        "cniVersion": "0.3.1",
-        "name": name,
-        "type": "macvlan",
-        "mode": "bridge",
-    }
-    config |= {"master": parent, "ipam": host_local(addresses, {"subnet": subnet})}
-    return define("default", name, json.dumps(config))
-
-
-def host_local(addresses: Path, range_: dict[str, str]) -> dict[str, Any]:
-    """Give what gives addresses of the range; those in use are written into the folder."""
-    return {"type": "host-local", "dataDir": str(addresses), "ranges": [[range_]]}

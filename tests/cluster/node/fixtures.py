@@ -5,9 +5,10 @@ def test_pod(namespace, webhook, controller):
     reports = [pod.report() for pod in pods]
 """
 
+import functools
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import pytest
 
@@ -24,7 +25,6 @@ from webhook.validate.definition import definition
 from .containerd import Containerd
 from .namespace import Namespace
 from .node import Node
-from .requirements import not_possible
 
 BringTorch = Callable[[Containerd, str], str]
 """Brings the image with this version of torch to a node; gives its name."""
@@ -44,55 +44,40 @@ class Tier(NamedTuple):
     with_claims: bool = False
 
 
-class NamespaceFactory(Protocol):
-    """Creates a namespace of the profile, or of none, with more labels."""
-
-    def __call__(self, profile: str | None, labels: dict[str, str] | None = None) -> Namespace:
-        """Create it."""
+NamespaceFactory = Callable[..., Namespace]
+"""Creates a namespace of the profile, or of none, with more labels."""
 
 
 @pytest.fixture(scope="session")
 def node(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, tier: Tier
 ) -> Iterator[Node]:
-    """Run the cluster for all tests; skip where this machine cannot, with the reason."""
-    if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
-        pytest.skip(reason)
+    """Run the cluster for all tests; skip where it lacks packages, with their names."""
+    if os.geteuid() != 0:
+        pytest.skip(f"a kubelet needs root, these tests run as uid {os.geteuid()}")
     if reason := not_installed(tier.target):
         unavailable(reason)
-    built(pytestconfig, assets)
-    built(pytestconfig, node_assets)
-    containerd = None
-    if tier.with_claims:
-        containerd = built(pytestconfig, claim_assets)["containerd"].parent
+    for make in (assets, node_assets):
+        built(pytestconfig, make)
+    programs = built(pytestconfig, claim_assets)["containerd"].parent if tier.with_claims else None
     folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
     with (
         ended_by_sigterm(),
-        Node(folder, collects_garbage=garbage, containerd=containerd) as running,
+        Node(folder, collects_garbage=garbage, containerd=programs) as running,
     ):
         yield running
 
 
-@contextmanager
 def _namespaces(node: Node) -> Iterator[NamespaceFactory]:
+    """Give a function that creates a namespace, which ends with the test or with its module."""
     make = fixtures.NamespaceFactory(node.control_plane)
-    yield lambda profile, labels=None: Namespace(node, make(profile, labels))
+    yield lambda *labels: Namespace(node, make(*labels))
     for name in make.made:
         Namespace(node, name).remove()
 
 
-@pytest.fixture
-def namespace(node: Node) -> Iterator[NamespaceFactory]:
-    """Give a function that creates a namespace, which ends with the test."""
-    with _namespaces(node) as create:
-        yield create
-
-
-@pytest.fixture(scope="module")
-def lasting_namespace(node: Node) -> Iterator[NamespaceFactory]:
-    """Give a function that creates a namespace, which ends with the module."""
-    with _namespaces(node) as create:
-        yield create
+namespace = pytest.fixture(_namespaces)
+lasting_namespace = pytest.fixture(scope="module")(_namespaces)
 
 
 @pytest.fixture(scope="session")
@@ -100,14 +85,14 @@ def webhook(
     node: Node, tier: Tier, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Webhook]:
     """Run the real server for all tests, registered, with the privileges of its own account."""
-    plane, folder = node.control_plane, tmp_path_factory.mktemp("webhook")
-    file = None if tier.as_objects else folder / "profiles.yaml"
-    if file is None:
+    folder = tmp_path_factory.mktemp("webhook")
+    file = folder / "profiles.yaml"
+    file.write_text(tier.profiles)
+    if tier.as_objects:
         node.api.ensure(definition())
-        apply_profiles(plane, tier.profiles)
-    else:
-        file.write_text(tier.profiles)
-    with Webhook(plane, folder, file, webhook_command) as running:
+        apply_profiles(node.control_plane, tier.profiles)
+    given = None if tier.as_objects else file
+    with Webhook(node.control_plane, folder, given, webhook_command) as running:
         yield running
 
 
@@ -133,16 +118,14 @@ def controller(controller_process: Controller) -> Controller:
 @pytest.fixture(scope="session")
 def bring_torch(pytestconfig: pytest.Config) -> BringTorch:
     """Give a function that brings torch to a node once; skip where it cannot be had."""
-    brought: set[tuple[Containerd, str]] = set()
 
+    @functools.cache
     def bring(containerd: Containerd, version: str) -> str:
         name = f"fabric-injector.test/torch:{version}"
-        if (containerd, name) not in brought:
-            try:
-                containerd.import_images(built(pytestconfig, torch_archive, name, version))
-            except NoWheel as problem:
-                pytest.skip(str(problem))
-            brought.add((containerd, name))
+        try:
+            containerd.import_images(built(pytestconfig, torch_archive, name, version))
+        except NoWheel as problem:
+            pytest.skip(str(problem))
         return name
 
     return bring

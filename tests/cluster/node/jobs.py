@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from tests import pods as fixtures
+from tests.cluster.objects import made
 from webhook.core.model import Object
 
 from .images import DASH
@@ -95,9 +96,4 @@ def _hosts_of_torchx(app: str) -> Object:
     """Give the ConfigMap that Volcano's svc plugin makes, to which the pods' variables refer."""
     data = {f"VC_TRAINER_{rank}_HOSTS": f"{app}-trainer-{rank}-0.{app}" for rank in range(2)}
     data |= {f"VC_TRAINER_{rank}_NUM": "1" for rank in range(2)}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": f"{app}-svc"},
-        "data": data,
-    }
+    return made("v1 ConfigMap", f"{app}-svc", data=data)

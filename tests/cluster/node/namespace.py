@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 
 from tests.cluster.client import RequestFailed
 from tests.cluster.webhook import installed_command
@@ -26,18 +27,16 @@ class Namespace:
 
     def submit(self, manifest: Object) -> Object:
         """Create an object; give what was made of it. Raise RequestFailed where it is refused."""
-        made: list[Object] = []
+        answers = []
 
-        def create() -> bool:
-            try:
-                made.append(self.api.expect("POST", self.api.path(manifest, self.name), manifest))
-            except RequestFailed as problem:
-                if problem.response.status != 404:
-                    raise
-            return bool(made)
+        def is_answered() -> bool:
+            answers.append(self.api.create(manifest, self.name))
+            return answers[-1].status != 404
 
-        wait_until(create, f"the operators' webhooks to know namespace {self.name}")
-        return made[0]
+        wait_until(is_answered, f"the operators' webhooks to know namespace {self.name}")
+        if answers[-1].status != 201:
+            raise RequestFailed("POST", self.path, answers[-1])
+        return dict(answers[-1].json)
 
     def start(self, *manifests: Object) -> list[Pod]:
         """Create pods, the last first, as workers come first in most jobs; give them in order."""
@@ -46,14 +45,16 @@ class Namespace:
 
     def pods(self) -> list[Pod]:
         """Give the pods that neither end nor have failed, by name."""
-        found = [Pod(self.api, each) for each in self.items("pods")]
-        return [each for each in found if _lives(each.created)]
+        return [
+            Pod(self.api, each)
+            for each in self.items("pods")
+            if "deletionTimestamp" not in each["metadata"] and each["status"]["phase"] != "Failed"
+        ]
 
     def items(self, kind: str, api: str = "") -> list[Object]:
         """Give all objects of a kind by its plural; *api*: such as ``apis/batch/v1``."""
         path = f"/{api}/namespaces/{self.name}" if api else self.path
-        found: list[Object] = self.api.expect("GET", f"{path}/{kind}")["items"]
-        return found
+        return list(self.api.expect("GET", f"{path}/{kind}")["items"])
 
     def events(self, reason: str) -> list[Object]:
         """Give the Events of this reason."""
@@ -71,7 +72,9 @@ class Namespace:
         found: list[Report] = []
 
         def told() -> bool:
-            found[:] = [each for pod in self.pods() if (each := _told(pod)) and accept(each)]
+            with suppress(RequestFailed):  # a pod has gone meanwhile
+                reports = [pod.told() for pod in self.pods()]
+                found[:] = [each for each in reports if each and accept(each)]
             return len(found) == count
 
         self.wait(told, f"{count} pods to have trained")
@@ -92,9 +95,7 @@ class Namespace:
 
     def program(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
         """Run `fabric-injector`, with the text as its input."""
-        program = installed_command()
-        assert program is not None
-        command = [*program, *words]
+        command = [*(installed_command() or ()), *words]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
 
     def command(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -106,26 +107,13 @@ class Namespace:
         """Give the JSON of a command that finds something or nothing."""
         done = self.command(*words, "-o", "json", text=text)
         assert done.returncode in (0, 1), done.stdout + done.stderr
-        found: Object = json.loads(done.stdout)
-        return found
+        return dict(json.loads(done.stdout))
 
     def explain(self, target: str, *options: str) -> list[Object]:
         """Give what `fabric-injector explain` finds."""
-        found: list[Object] = self.document("explain", target, *options)["findings"]
-        return found
+        return list(self.document("explain", target, *options)["findings"])
 
     def remove(self) -> None:
         """Let it end, and its pods at once."""
         self.api.request("DELETE", self.path)
         self.node.end_pods(self.name)
-
-
-def _lives(pod: Object) -> bool:
-    return "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] != "Failed"
-
-
-def _told(pod: Pod) -> Report | None:
-    try:
-        return pod.told()
-    except RequestFailed:  # it has gone meanwhile
-        return None

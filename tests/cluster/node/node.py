@@ -1,26 +1,27 @@
 """A cluster of one node or more that run pods: control plane, kubelets, containerd, Multus."""
 
+import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
+from tests.cluster.assets import cache_folder
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.processes import Server
 from tests.cluster.relay import Relay
 
-from .cni import configure
+from .cni import API_ADDRESS, GATEWAY, SERVICES, configure, links
 from .containerd import Containerd, running_containerd
 from .images import archive
 from .kubelet import NAME, kubelet
-from .links import Links
-from .linux_namespaces import LinuxNamespaces
 from .names import names
+from .private import private, run
 
 
 class Node:
-    """A running cluster, from entering the `with` block until it is left.
+    """A running cluster, from entering the `with` block until it is left; one on a machine.
 
     `api` is the administrator's client; `containerds` are those of its nodes, by name, `containerd`
     that of the first. The API server calls webhooks at the endpoints of their Service. It listens
@@ -37,34 +38,34 @@ class Node:
         """
         self.folder = folder
         self.operators: list[str] = []
-        """LinuxNamespaces whose pods are described where a test fails."""
+        """Namespaces whose pods are described where a test fails."""
         self.containerds: dict[str, Containerd] = {}
-        self._containerd_programs = containerd
+        self._programs = containerd
         self._controllers = (
             [] if collects_garbage else ["--controllers=*,-garbage-collector-controller"]
         )
-        self.links = Links()
         self.control_plane = ControlPlane(
             folder / "control-plane",
             "--kubelet-preferred-address-types=InternalIP",
-            f"--service-cluster-ip-range={self.links.services}",
+            f"--service-cluster-ip-range={SERVICES}",
             ROUTED,
-            addresses=[self.links.api_service],
+            addresses=[API_ADDRESS],
         )
-        self.namespaces = LinuxNamespaces(folder / "private")
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Start everything; return once the node is Ready and knows the images."""
         (self.folder / "control-plane").mkdir(parents=True)
         with self._stack as stack:
+            lock = stack.enter_context((cache_folder() / "node.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the links of another cluster have the same names
             plane = stack.enter_context(self.control_plane)
             plane.start_controller_manager(*self._controllers)
             plane.start_scheduler()
-            stack.enter_context(self.links)
-            stack.enter_context(names(self.api, self.links.gateway))
-            stack.callback(Relay(plane.port, (self.links.api_service, 443)).close)
-            self._start_worker(stack, self.namespaces, self.folder, NAME)
+            stack.enter_context(links())
+            stack.enter_context(names(self.api, GATEWAY))
+            stack.callback(Relay(plane.port, (API_ADDRESS, 443)).close)
+            stack.enter_context(self.another(NAME))
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self
@@ -75,11 +76,16 @@ class Node:
 
     @contextmanager
     def another(self, name: str) -> Iterator[Containerd]:
-        """Run one more node of this name; when the block is left, it is gone, as with its power."""
+        """Run a node of this name, with the images; when the block is left, its power is off."""
         folder = self.folder / name
-        folder.mkdir()
+        configure(self.control_plane, folder)
         with ExitStack() as stack:
-            yield self._start_worker(stack, LinuxNamespaces(folder / "private"), folder, name)
+            inside = stack.enter_context(private(folder, self.folder / "addresses"))
+            running = running_containerd(inside, folder, self._programs)
+            containerd = self.containerds[name] = stack.enter_context(running)
+            containerd.import_images(archive())
+            stack.enter_context(kubelet(self.control_plane, inside, folder, name))
+            yield containerd
 
     @property
     def api(self) -> Client:
@@ -92,12 +98,12 @@ class Node:
         return self.containerds[NAME]
 
     def start(self, command: Sequence[str], log: str) -> Server:
-        """Start a server among the node's own programs, whose files it shares."""
-        return self.namespaces.start(command, self.folder / log)
+        """Start a server among the first node's own programs, whose files it shares."""
+        return Server([*self.containerd.inside, *command], self.folder / log)
 
     def run(self, *command: str) -> str:
-        """Run a command where the node's own programs run, to its end, and give its output."""
-        return self.namespaces.run(*command)
+        """Run a command where the first node's programs run, to its end, and give its output."""
+        return run([*self.containerd.inside, *command])
 
     def end_pods(self, namespace: str) -> None:
         """Remove all pods of the namespace at once, finalizers or not."""
@@ -106,22 +112,6 @@ class Node:
             one = f"{path}/{pod['metadata']['name']}"
             self.api.request("PATCH", one, {"metadata": {"finalizers": None}})
             self.api.request("DELETE", f"{one}?gracePeriodSeconds=0")
-
-    def _start_worker(
-        self, stack: ExitStack, namespaces: LinuxNamespaces, folder: Path, name: str
-    ) -> Containerd:
-        """Start what runs pods; return once the node is Ready and knows the images."""
-        plane, links = self.control_plane, self.links
-        stack.enter_context(namespaces)
-        cni = configure(plane, links, folder / "cni", self.folder / "addresses")
-        containerd = stack.enter_context(
-            running_containerd(namespaces, folder / "containerd", cni, self._containerd_programs)
-        )
-        self.containerds[name] = containerd
-        containerd.import_images(archive())
-        place = folder / "kubelet"
-        stack.enter_context(kubelet(plane, namespaces, links, containerd, place, name))
-        return containerd
 
     def _end_all(self) -> None:
         self.control_plane.stop_controller_manager()

@@ -29,8 +29,7 @@ class Pod:
 
     def get(self) -> Object:
         """Give the pod as it is now."""
-        found: Object = self.api.expect("GET", self.path)
-        return found
+        return dict(self.api.expect("GET", self.path))
 
     def annotation(self, key: str) -> str:
         """Give an annotation's value; empty where there is none."""
@@ -47,8 +46,7 @@ class Pod:
 
     def allocated(self) -> Object:
         """Give the devices that the kubelet gave its first container."""
-        found: Object = self.get()["status"]["containerStatuses"][0]["allocatedResources"]
-        return found
+        return dict(self.get()["status"]["containerStatuses"][0]["allocatedResources"])
 
     def delete(self, seconds: int = 0) -> None:
         """Give its containers so many seconds, and return once its name is free."""
@@ -56,28 +54,17 @@ class Pod:
         wait_until(self._is_gone, f"pod {self.name} to be gone", SECONDS)
 
     def wait(self, condition: Callable[[Object], object], what: str) -> Object:
-        """Wait until the condition holds for the pod, and give the pod.
-
-        AssertionError tells its status and what it wrote.
-        """
-        found: list[Object] = []
-
-        def holds() -> object:
-            found[:] = [self.get()]
-            return condition(found[0])
-
+        """Wait until the condition holds, and give the pod. AssertionError tells what it wrote."""
         try:
-            wait_until(holds, what, SECONDS, interval=0.3)
+            wait_until(lambda: condition(self.get()), what, SECONDS, interval=0.3)
         except NotReady as problem:
             raise AssertionError(f"pod {self.name}: {problem}\n{self.describe()}") from None
-        return found[0]
+        return self.get()
 
     def wait_for_annotation(self, key: str, value: str | None = None) -> str:
         """Wait until the annotation has the value, or any where none is given; give what it has."""
-        self.wait(
-            lambda _: (have := self.annotation(key)) and value in (None, have),
-            f"annotation {key}={value}",
-        )
+        what = f"annotation {key}={value}"
+        self.wait(lambda _: (have := self.annotation(key)) and value in (None, have), what)
         return self.annotation(key)
 
     def wait_until_running(self, container: str) -> None:
@@ -91,7 +78,7 @@ class Pod:
         return pod
 
     def report(self) -> "Report":
-        """Wait until its training program has told what it found, and ended well unless it holds."""
+        """Wait until its program has told what it found, and has ended well unless it holds."""
         containers = self.created["spec"]["containers"]
         if any(each["name"] == HOLD for one in containers for each in one.get("env", ())):
             self.wait(lambda _: "train" in self._lines(), "what its training program tells")
@@ -111,8 +98,7 @@ class Pod:
     def environment(self) -> Mapping[str, str]:
         """Wait until torchrun has told the environment of the training container, and give that."""
         self.wait(lambda _: "torchrun" in self._lines(), "what torchrun tells")
-        environment: Mapping[str, str] = self._lines()["torchrun"]
-        return environment
+        return dict(self._lines()["torchrun"])
 
     def log(self, container: str) -> str:
         """Give what a container has written; empty where there is no such log."""
@@ -120,17 +106,12 @@ class Pod:
 
     def describe(self) -> str:
         """Give status, events and the ends of the logs, for the message of a failed assertion."""
-        found = self.api.request("GET", self.path)
-        pod = found.json if found.status == 200 else self.created
-        events = self.api.expect("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        lines = [f"=== {self.name}", json.dumps(pod.get("status"), indent=1)]
-        lines += [json.dumps(pod["metadata"].get("annotations"), indent=1)]
-        lines += [
-            f"{one['reason']}: {one['message']}"
-            for one in events
-            if one["involvedObject"].get("name") == self.name
-        ]
-        for container in (*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]):
+        pod, spec = self.api.request("GET", self.path).json, self.created["spec"]
+        events = f"/api/v1/namespaces/{self.namespace}/events?fieldSelector=involvedObject.name%3D"
+        told = self.api.expect("GET", f"{events}{self.name}")["items"]
+        lines = [f"=== {self.name}", json.dumps(pod, indent=1)]
+        lines += [f"{event['reason']}: {event['message']}" for event in told]
+        for container in (*spec.get("initContainers", ()), *spec["containers"]):
             end = self.log(container["name"]).splitlines()[-50:]
             lines += [f"--- {container['name']}", *end]
         return "\n".join(lines)
@@ -168,12 +149,9 @@ class Report(NamedTuple):
 
 def container_state(pod: Object, name: str) -> Object:
     """Give the state of a container or init container; empty where it has none yet."""
-    status = pod["status"]
-    for one in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])):
-        if one["name"] == name:
-            state: Object = one["state"]
-            return state
-    return {}
+    lists = ("initContainerStatuses", "containerStatuses")
+    statuses = (one for each in lists for one in pod["status"].get(each, []))
+    return next((dict(one["state"]) for one in statuses if one["name"] == name), {})
 
 
 def unschedulable(pod: Object) -> str:

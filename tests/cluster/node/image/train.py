@@ -1,40 +1,107 @@
-"""Form a process group as torch does and exchange data: one line of JSON tells what this rank found and which interface carried it.
+"""Stand-ins for torch: `torchrun`, which finds the nodes of a job, and the script that it runs.
 
-Rank 0 hosts the store on MASTER_PORT of all interfaces, the others connect to MASTER_ADDR. Data flows, as with gloo, between
-the addresses of the interface GLOO_SOCKET_IFNAME, else between the addresses that the host names resolve to.
-With HOLD_SECONDS in the environment it waits that long before it ends.
+Kept from torchrun 2.6 and newer: options over PET_* variables, who hosts the c10d store (is_host,
+else a host that is this machine's own name or address), order of nodes by address as text,
+MASTER_ADDR of group rank 0, static rendezvous by node rank; one process per node, whatever
+--nproc_per_node says. Source: torch/distributed/run.py and
+elastic/rendezvous/c10d_rendezvous_backend.py.
+
+The script forms a process group as torch does and exchanges data: one line of JSON tells what this
+rank found and which interface carried it. Rank 0 hosts the store on MASTER_PORT of all interfaces,
+the others connect to MASTER_ADDR. Data flows, as with gloo, between the addresses of the interface
+GLOO_SOCKET_IFNAME, else between the addresses that the host names resolve to. With HOLD_SECONDS in
+the environment it waits that long before it ends.
 """
 
+import argparse
 import fcntl
 import json
 import os
 import re
 import socket
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-CHUNK = bytes(64 * 1024)
-CHUNKS = 64
+OPTIONS = (
+    *("rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "local_addr", "max_restarts"),
+    *("nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "tee", "role"),
+)
+STANDALONE = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
+"""What --standalone sets; the number of nodes stays what an option or variable says."""
+DATA = bytes(4 << 20)
 SECONDS = 120
 SIOCGIFADDR = 0x8915
 
 
-def main() -> None:
+def torchrun() -> int:
+    """Meet, then run the script with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
+    print(json.dumps({"torchrun": dict(os.environ)}), flush=True)
+    parser = argparse.ArgumentParser()
+    for name in OPTIONS:
+        default = os.environ.get(f"PET_{name.upper()}", "")
+        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", default=default)
+    parser.add_argument("--standalone", action="store_true")
+    parser.add_argument("script", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if options.standalone:
+        vars(options).update(STANDALONE)
+    nodes = int((options.nnodes or "1").split(":")[-1])
+    if options.rdzv_backend == "c10d":
+        rank, host, port = _c10d(options, nodes)
+    else:
+        endpoint = f"{options.master_addr or '127.0.0.1'}:{options.master_port or '29500'}"
+        host, port = _split(options.rdzv_endpoint or endpoint)
+        rank = int(options.node_rank or 0)
+    found = {"RANK": str(rank), "WORLD_SIZE": str(nodes), "MASTER_ADDR": host}
+    environment = {**os.environ, **found, "MASTER_PORT": str(port)}
+    return subprocess.call([sys.executable, *options.script], env=environment)
+
+
+def _c10d(options: argparse.Namespace, nodes: int) -> tuple[int, str, int]:
+    host, port = _split(options.rdzv_endpoint)
+    settings = dict(part.split("=", 1) for part in options.rdzv_conf.split(",") if part)
+    said = settings.get("is_host", "").lower()
+    is_host = said in ("1", "true", "t", "yes", "y") if said else _is_this_machine(host)
+    with _listen(0) as free:
+        own_port = free.getsockname()[1]
+    own = [options.local_addr or socket.getfqdn(), os.getpid(), own_port]
+    members, _ = _meet("" if is_host else host, port, nodes, own)
+    members.sort()
+    address, _, port = members[0]
+    return members.index(own), address, port
+
+
+def _is_this_machine(host: str) -> bool:
+    name = socket.gethostname()
+    if host in ("localhost", "127.0.0.1", "::1", name, socket.getfqdn()):
+        return True
+    return any(found[4][0] == host for found in socket.getaddrinfo(name, None))
+
+
+def _split(endpoint: str) -> tuple[str, int]:
+    host, _, port = endpoint.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def train() -> None:
     """Meet, exchange, report."""
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     report: dict[str, Any] = {"rank": rank, "environment": dict(os.environ)}
-    port = int(os.environ.get("MASTER_PORT", "29500"))
     if world > 1:
-        with _listen("", 0) as data:
-            mine = [_own_address(), data.getsockname()[1]]
-            host = os.environ["MASTER_ADDR"]
-            peers = _store(port, world, mine) if rank == 0 else _join(host, port, mine)
-            report["store"] = peers.pop("store")
+        with _listen(0) as listening:
+            own = [rank, _own_address(), listening.getsockname()[1]]
+            host = os.environ["MASTER_ADDR"] if rank else ""
+            members, report["store"] = _meet(host, int(os.environ["MASTER_PORT"]), world, own)
             report["before"] = _counters()
-            _send_to(data, world - 1) if rank == 0 else _receive_from(*peers["rank0"])
+            if rank:
+                _, *rank_zero = min(members)
+                _receive_from(*rank_zero)
+            else:
+                _send_to(listening, world - 1)
             report["after"] = _counters()
     report |= {"addresses": _addresses(), "shared_memory": _shared_memory()}
     report["capabilities"] = _capabilities()
@@ -42,85 +109,82 @@ def main() -> None:
     time.sleep(float(os.environ.get("HOLD_SECONDS", "0")))
 
 
-def _store(port: int, world: int, mine: list[Any]) -> dict[str, Any]:
-    """Tell every other rank where rank 0's data is."""
-    joined: list[socket.socket] = []
-    with _listen("", port) as server:
-        while len(joined) < world - 1:
-            stream = server.accept()[0]
+def _meet(host: str, port: int, world: int, own: list[Any]) -> tuple[list[Any], str]:
+    """Give all members once they have come, and the store's address; host it where no host is."""
+    if host:
+        with _connect(host, port) as stream:
+            stream.sendall(json.dumps(own).encode() + b"\n")
+            return json.loads(stream.makefile().readline()), stream.getpeername()[0]
+    members, joined = [own], []
+    with _listen(port) as server:
+        while len(members) < world:
+            stream, _ = server.accept()
+            members.append(json.loads(stream.makefile().readline()))
             joined.append(stream)
-            stream.recv(1)
     for stream in joined:
-        stream.sendall(json.dumps({"rank0": mine}).encode() + b"\n")
-    return {"rank0": mine, "store": joined[0].getsockname()[0].removeprefix("::ffff:")}
+        stream.sendall(json.dumps(members).encode() + b"\n")
+    address = joined[0].getsockname()[0] if joined else ""
+    return members, address.removeprefix("::ffff:")
 
 
-def _join(host: str, port: int, mine: list[Any]) -> dict[str, Any]:
+def _connect(host: str, port: int) -> socket.socket:
     deadline = time.monotonic() + SECONDS
     while True:
         try:
-            with socket.create_connection((host, port), timeout=SECONDS) as stream:
-                stream.sendall(b"?")
-                found: dict[str, Any] = json.loads(stream.makefile().readline())
-                return {**found, "store": stream.getpeername()[0]}
+            return socket.create_connection((host, port), timeout=SECONDS)
         except OSError as error:
             if time.monotonic() > deadline:
                 raise
-            print(f"train: {host}:{port}: {error}", file=sys.stderr, flush=True)
-            time.sleep(0.2)
+            print(f"{sys.argv[0]}: {host}:{port}: {error}", file=sys.stderr, flush=True)
+            time.sleep(0.5)
+
+
+def _listen(port: int) -> socket.socket:
+    return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
 
 
 def _send_to(server: socket.socket, peers: int) -> None:
-    """Send every peer all chunks, and take as many back, one after the other."""
+    """Send every peer the data, and take as much back, one after the other."""
     for _ in range(peers):
         with server.accept()[0] as stream:
-            for _ in range(CHUNKS):
-                stream.sendall(CHUNK)
-            _read(stream, CHUNKS * len(CHUNK))
+            stream.sendall(DATA)
+            _read(stream, len(DATA))
             stream.sendall(b".")
 
 
 def _receive_from(host: str, port: int) -> None:
     with socket.create_connection((host, port), timeout=SECONDS) as stream:
-        _read(stream, CHUNKS * len(CHUNK))
-        for _ in range(CHUNKS):
-            stream.sendall(CHUNK)
+        _read(stream, len(DATA))
+        stream.sendall(DATA)
         _read(stream, 1)
 
 
 def _read(stream: socket.socket, size: int) -> None:
-    while size:
-        received = len(stream.recv(min(size, 1 << 20)))
-        if not received:
-            raise EOFError(f"the peer left with {size} bytes still to come")
-        size -= received
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    return socket.create_server((host or "::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    received = len(stream.makefile("rb").read(size))
+    if received < size:
+        raise EOFError(f"the peer left with {size - received} bytes still to come")
 
 
 def _own_address() -> str:
-    interface = os.environ.get("GLOO_SOCKET_IFNAME")
-    found = _addresses().get(interface) if interface else None
-    return str(found[0]) if found else socket.gethostbyname(socket.gethostname())
+    found = _addresses().get(os.environ.get("GLOO_SOCKET_IFNAME", ""))
+    return found[0] if found else socket.gethostbyname(socket.gethostname())
 
 
 def _addresses() -> dict[str, list[str]]:
     """Give each interface's addresses but the link-local ones, IPv4 first."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {name: [] for _, name in socket.if_nameindex()}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        for _, name in socket.if_nameindex():
+        for name, addresses in found.items():
             try:
                 answer = fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", name.encode()))
-                found.setdefault(name, []).append(socket.inet_ntoa(answer[20:24]))
-            except OSError:
-                found.setdefault(name, [])
+            except OSError:  # it has none
+                continue
+            addresses.append(socket.inet_ntoa(answer[20:24]))
     for line in Path("/proc/net/if_inet6").read_text().splitlines():
         digits, *_, name = line.split()
         address = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(digits))
         if not address.startswith("fe80"):
-            found.setdefault(name, []).append(address)
+            found[name].append(address)
     return found
 
 
@@ -140,10 +204,9 @@ def _shared_memory() -> list[Any]:
 
 
 def _capabilities() -> int:
-    found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    assert found is not None
-    return int(found.group(1), 16)
+    (found,) = re.findall(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(found, 16)
 
 
 if __name__ == "__main__":
-    main()
+    train()

@@ -1,10 +1,9 @@
 """The product on a node as administrators install it: image, install.yaml, profiles."""
 
 from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
+from tests.cluster.node.namespace import Namespace
+from tests.cluster.node.node import Node
 from tests.image import builder as images
-
-from .namespace import Namespace
-from .node import Node
 
 
 def install(node: Node, profiles: str) -> None:

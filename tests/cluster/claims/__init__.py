@@ -1,1 +1,0 @@
-"""Devices by claims: DRANET and the test driver of Kubernetes, on a node with containerd 2."""
