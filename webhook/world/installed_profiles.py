@@ -1,6 +1,7 @@
 """Read the profiles that a cluster's webhook uses: its FabricProfiles, and the Configuration."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from webhook.core import names
@@ -37,8 +38,10 @@ def installed_profiles(reader: Reader, namespace: str) -> ProfilesRead:
     """
     read = _with_settings(reader, namespace, _of_objects(reader))
     if read.profiles and any(profile.claims for profile in read.profiles.profiles.values()):
-        problem = _claims_problem(reader)
-        return replace(read, profiles=replace(read.profiles, claims_problem=problem))
+        with suppress(RequestFailed):  # then it is not known
+            if not reader.serves_claims():
+                profiles = replace(read.profiles, claims_problem=CLAIMS_UNSERVED)
+                return replace(read, profiles=profiles)
     return read
 
 
@@ -74,14 +77,6 @@ def _of_objects(reader: Reader) -> ProfilesRead:
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
     return read_objects(OBJECTS, found, tuple(faults))
-
-
-def _claims_problem(reader: Reader) -> str:
-    """Say why no pod gets the claims of its profile; empty where that is not known."""
-    try:
-        return "" if reader.serves_claims() else CLAIMS_UNSERVED
-    except RequestFailed:
-        return ""
 
 
 def _with_settings(reader: Reader, namespace: str, read: ProfilesRead) -> ProfilesRead:
