@@ -77,7 +77,7 @@ class Member(NamedTuple):
     *fails_without_rank_zero*: its wait ends, where others would get that name. *devices*: the
     annotations of its RDMA devices that it waits for, and what is to stand there, empty until
     network-status is there.
-    *rendezvous_network*: the annotation that *wanted* is read from, where claims tell the address.
+    *rendezvous_network*: the annotation that *wanted* is read from.
     """
 
     namespace: str
@@ -184,7 +184,7 @@ def read_member(obj: Object) -> Member | None:
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=source_name,
-        rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
+        rendezvous_network=intern(network) if wanted else "",
     )
 
 
