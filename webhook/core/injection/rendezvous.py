@@ -181,7 +181,7 @@ def _add_master(draft: Draft, plan: Plan, kept: list[str], *, moved: bool) -> bo
 
 
 def _is_rank_zero(text: str | None, rendezvous: Rendezvous) -> bool:
-    """Tell the name of rank 0 alone, without scheme, port or reference."""
+    """Tell whether a text is only the name of rank 0, without scheme, port or reference."""
     return text is not None and text.strip() in rendezvous.hosts and "$" not in text
 
 

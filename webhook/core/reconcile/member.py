@@ -81,7 +81,7 @@ class Member(NamedTuple):
     *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it
     has more than MOST_ENTRIES of something. *devices*: the annotations of its RDMA devices that it
     waits for, and what is to stand there, empty until network-status is there.
-    *rendezvous_network*: the annotation that *wanted* is read from, where claims tell the address.
+    *rendezvous_network*: the annotation that *wanted* is read from.
     """
 
     namespace: str
@@ -190,7 +190,7 @@ def read_member(obj: Object) -> Member | None:
         is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=source_name,
-        rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
+        rendezvous_network=intern(network) if wanted else "",
     )
 
 
