@@ -358,7 +358,7 @@ def grove(it: PodFacts) -> Found:
     if clique is None:
         return None
     owner = it.labels.get(PODCLIQUESET) or clique
-    replica = f"{owner}-{it.labels.get(GROVE + 'podcliqueset-replica-index', '0')}"
+    replica = f"{owner}-{it.labels.get(GROVE + 'podcliqueset-replica-index')}"
     job = Job("grove", replica, replica, numbered(replica, ".+-"), kind=f"PodCliqueSet {owner}")
     job.is_candidate = it.name == f"{clique}-0"
     return _sized(job, it.pod, "GROVE_PCSG_TEMPLATE_NUM_PODS")
@@ -404,8 +404,8 @@ def indexed_job(it: PodFacts) -> Found:
     if index is None:
         message = f"Job {job} is not indexed: its pods have no rank"
         return gang(it) or NotTraining(Reason.NOT_TRAINING, message, "job")
-    uid = it.uid or it.labels.get(BATCH + "controller-uid") or job
-    return Job("job", job, uid, numbered(job), is_rank_zero=index == "0", kind=f"Job {job}")
+    is_first = index == "0"
+    return Job("job", job, it.uid or job, numbered(job), is_rank_zero=is_first, kind=f"Job {job}")
 
 
 def statefulset(it: PodFacts) -> Found:
