@@ -108,11 +108,10 @@ def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object
     try:
         if not isinstance(value, dict):
             raise InputError(f"is not {OBJECT}")
-        root = Section(value)
-        if not root.get("kind", ""):
+        workload = Workload(Section(value), source, namespace, runtimes)
+        if not workload.kind:
             raise InputError("names no kind: it is not a Kubernetes object")
-        own = root.node("metadata").get("namespace", "") or namespace
-        workload = Workload(root, source, own, runtimes)
+        workload = workload.part(workload.root, 1)  # its own namespace, if it has one
         expand = expander(workload)
         for found in expand(workload):
             is_empty = False
