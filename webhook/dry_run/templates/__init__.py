@@ -29,9 +29,6 @@ __all__ = [
 ]
 
 
-_LONGEST_NAME = 500  # characters of kind and name: each message about a pod holds them
-
-
 class Templates(NamedTuple):
     """Hold what was found in an input, in its order."""
 
@@ -98,8 +95,8 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(items, list):
         metadata, own = _metadata(value), isinstance(value, dict) and value.get("kind")
         generated = f"{metadata['generateName']}*" if metadata.get("generateName") else "?"
-        named = f"{own}/{metadata.get('name') or generated}"[:_LONGEST_NAME]
-        yield named if own else source, value
+        # cut, since each message about a pod holds it
+        yield f"{own}/{metadata.get('name') or generated}"[:500] if own else source, value
         return
     for index, item in enumerate(items):
         if kind and isinstance(item, dict) and "kind" not in item:
