@@ -51,15 +51,15 @@ class PodResult:
         return podspec.display_name(self.before)
 
     @property
-    def is_injected(self) -> bool:
-        """Tell whether the pod leaves admission with what its profile says."""
-        marked = names.STATUS in podspec.annotations(self.after)
-        return self.allowed and not self.observed and marked
-
-    @property
     def decision(self) -> str:
         """Return what was decided: ``injected``, ``left-alone`` or ``denied``."""
-        return "denied" if not self.allowed else "injected" if self.is_injected else "left-alone"
+        is_marked = names.STATUS in podspec.annotations(self.after) and not self.observed
+        return "denied" if not self.allowed else "injected" if is_marked else "left-alone"
+
+    @property
+    def is_injected(self) -> bool:
+        """Tell whether the pod leaves admission with what its profile says."""
+        return self.decision == "injected"
 
     @property
     def faults(self) -> list[str]:

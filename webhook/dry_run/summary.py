@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 INJECTED, ALONE, DENIED = "injected", "left alone", "denied"
 _PLURALS = {"worker": "workers", "candidate for rank 0": "candidates for rank 0"}
 _POD_NETWORK = "the pod network"
-_NODE_NETWORK = "the node's network"
 _IFNAME = names.ENV_NCCL_SOCKET_IFNAME
 _SETS_INTERFACE = re.compile(rf"(?<![\w${{]){_IFNAME}\b")
 """In a command: ``export NCCL_SOCKET_IFNAME=eth0``, not ``$NCCL_SOCKET_IFNAME``."""
@@ -227,7 +226,7 @@ def _trains(members: Sequence[_Member]) -> str:
 
 def _trains_on(member: _Member) -> str:
     if podspec.is_host_network(member.made):
-        return _NODE_NETWORK
+        return "the node's network"
     value = podspec.env_value(member.training, _IFNAME) or ""
     name, own = value.removeprefix("="), podspec.containers(member.pod.before)
     is_ours = value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own)

@@ -15,7 +15,7 @@ from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates.documents import parse_documents
-from webhook.dry_run.templates.kinds import expand, known
+from webhook.dry_run.templates.kinds import any_object, expander
 from webhook.dry_run.templates.pods import Found, Ignored, Template, Workload
 from webhook.dry_run.templates.section import Section
 
@@ -95,7 +95,8 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(items, list):
         metadata, own = _metadata(value), isinstance(value, dict) and value.get("kind")
         generated = f"{metadata['generateName']}*" if metadata.get("generateName") else "?"
-        yield f"{own}/{metadata.get('name') or generated}" if own else source, value
+        # cut, since each message about a pod holds it
+        yield f"{own}/{metadata.get('name') or generated}"[:500] if own else source, value
         return
     for index, item in enumerate(items):
         if kind and isinstance(item, dict) and "kind" not in item:
@@ -108,11 +109,11 @@ def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object
     try:
         if not isinstance(value, dict):
             raise InputError(f"is not {OBJECT}")
-        root = Section(value)
-        if not root.get("kind", ""):
+        workload = Workload(Section(value), source, namespace, runtimes)
+        if not workload.kind:
             raise InputError("names no kind: it is not a Kubernetes object")
-        own = root.node("metadata").get("namespace", "") or namespace
-        workload = Workload(root, source, own, runtimes)
+        workload = workload.part(workload.root, 1)  # its own namespace, if it has one
+        expand = expander(workload)
         for found in expand(workload):
             is_empty = False
             yield found
@@ -120,7 +121,7 @@ def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object
         yield Ignored(source, str(error), broken=True)
         return
     if is_empty:
-        is_known = known(workload) is not None
+        is_known = expand is not any_object
         lack = f", without which a {workload.kind} makes no pod: is a key misspelt or empty?"
         yield Ignored(source, "holds no pod template" + lack * is_known, broken=is_known)
 
@@ -128,7 +129,6 @@ def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object
 def _misplaced(value: Object, pod: Object) -> Iterator[str]:
     """Yield a note about a profile that stands where nothing reads it."""
     labels = _metadata(value).get("labels")
-    has_own = isinstance(labels, dict) and PROFILE in labels
-    if has_own and PROFILE not in podspec.labels(pod):
+    if isinstance(labels, dict) and PROFILE in labels and PROFILE not in podspec.labels(pod):
         where = "write it into metadata.labels of its pod template"
         yield f"label {PROFILE} of the {value['kind']} itself counts for nothing: {where}"

@@ -42,8 +42,7 @@ def _scheduler_request(text: str) -> str:
     Source: torchx cli/cmd_run.py (0.7.0 to 2026.10.26), cli/main.py (its log format).
     """
     plain = _COLOUR.sub("", text)
-    headings = list(_TORCHX_REQUEST.finditer(plain))
-    if not headings:
+    end = max((heading.end() for heading in _TORCHX_REQUEST.finditer(plain)), default=0)
+    if not end:
         return plain
-    end = headings[-1].end()
     return "\n" * plain.count("\n", 0, end) + _TORCHX_LOG.sub("", plain[end:])

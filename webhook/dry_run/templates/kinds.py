@@ -69,11 +69,10 @@ def job_set(workload: Workload) -> Found:
     jobs, network, at = spec.nodes("replicatedJobs"), spec.node("network"), spec.node("coordinator")
     subdomain = network.get("subdomain", workload.name)
     place = f"{at.get('replicatedJob', '')}-{at.get('jobIndex', 0)}-{at.get('podIndex', 0)}"
-    has_names = network.get("enableDNSHostnames", True)
-    shared: Values = {
+    shared = {
         "coordinator": f"{workload.name}-{place}.{subdomain}" if at.value else "",
-        "subdomain": subdomain if has_names else "",
-        "everywhere": sum(job.get("replicas", 1) for job in jobs),
+        "subdomain": subdomain if network.get("enableDNSHostnames", True) else "",
+        "everywhere": _count(jobs),
     }
     for job in jobs:
         (template, replicas), role = job.replicated(), job.get("name", "")
@@ -248,12 +247,8 @@ def ray_cluster(workload: Workload) -> Found:
         is_head, of = group in heads, group.get("groupName", "headgroup")
         least = max(group.get("replicas", 0), group.get("minReplicas", 0))
         most = 0 if least == group.get("maxReplicas", 1) == 0 else max(least, 1)
-        values = {
-            "cluster": name,
-            "group": of,
-            "prefix": "head" if is_head else f"{of}-worker",
-            "node": "head" if is_head else "worker",
-        }
+        node, prefix = ("head", "head") if is_head else ("worker", f"{of}-worker")
+        values = {"cluster": name, "group": of, "node": node, "prefix": prefix}
         number = most * max(group.get("numOfHosts", 1), 1)
         for each in made.several(group.node("template"), number, "ray", values, alone=False):
             if isinstance(each, Template):
@@ -287,11 +282,8 @@ def pod_clique_set(workload: Workload) -> Found:
         owner = f"{workload.name}-0-{own}" if own else workload.name
         metadata = {key: clique.node(key).value for key in ("labels", "annotations")}
         pod = {"metadata": metadata, "spec": clique.node("spec", "podSpec").value}
-        values = {
-            "clique": f"{owner}-0-{name}",
-            "owner": owner,
-            "pods": sum(sizes.get(other, 0) for other in group.words("cliqueNames")),
-        }
+        pods = sum(sizes.get(other, 0) for other in group.words("cliqueNames"))
+        values = {"clique": f"{owner}-0-{name}", "owner": owner, "pods": pods}
         template, shapes = Section(pod, clique.path), "grove grove-group" if own else "grove"
         yield from workload.several(template, sizes[name], shapes, values, copies=copies * number)
 
@@ -310,15 +302,10 @@ def storm_service(workload: Workload) -> Found:
         yield from workload.several(template, count, shapes, values, copies=copies)
 
 
-def known(workload: Workload) -> Expand | None:
-    """Return what finds the pods of an object of this kind; None for an unknown one."""
+def expander(workload: Workload) -> Expand:
+    """Return what finds the pods of an object of this kind."""
     group, _, _version = workload.root.get("apiVersion", "").rpartition("/")
-    return KINDS.get((group, workload.kind))
-
-
-def expand(workload: Workload) -> Found:
-    """Find the pods of an object of any kind."""
-    return (known(workload) or any_object)(workload)
+    return KINDS.get((group, workload.kind), any_object)
 
 
 def any_object(workload: Workload) -> Found:
@@ -333,7 +320,8 @@ def any_object(workload: Workload) -> Found:
     for index, copies in _shown_by_role([node for node, _ in found]):
         node, replicas = found[index]
         if _is_object(node.value):
-            yield from expand(workload.part(node, replicas * copies))
+            part = workload.part(node, replicas * copies)
+            yield from expander(part)(part)
         else:
             yield from workload.several(node, replicas * copies, "equal", alone=False)
 
@@ -394,8 +382,6 @@ _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),
     (storm_service, "orchestration.aibrix.ai", "StormService"),
     (pod_clique_set, "grove.io", "PodCliqueSet"),
-    (any_object, "workload.codeflare.dev", "AppWrapper"),
-    (any_object, "mcad.ibm.com", "AppWrapper"),
     (no_pod, "training.kubedl.io", "PyTorchJob TFJob MPIJob XGBoostJob"),
     (no_pod, "train.distributed.io", "TorchJob"),
 )

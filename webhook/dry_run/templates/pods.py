@@ -134,17 +134,13 @@ class Workload:
         meta: Object = pod.get("metadata") or {}
         own_owner = (self.root.get("apiVersion", ""), self.kind, self.name)
         api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
+        owner = {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID}
         metadata: Object = {
             **{key: shape.get(key) for key in ("name", "generateName")},
             "namespace": self.namespace,
-            **{
-                key: {**(meta.get(key) or {}), **shape.get(key, {})}
-                for key in ("labels", "annotations")
-            },
-            "ownerReferences": [
-                {"apiVersion": api_version, "kind": kind, "name": name}
-                | {"uid": UID, "controller": True}
-            ],
+            "labels": {**(meta.get("labels") or {}), **shape.get("labels", {})},
+            "annotations": {**(meta.get("annotations") or {}), **shape.get("annotations", {})},
+            "ownerReferences": [{**owner, "controller": True}],
         }
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
@@ -218,9 +214,7 @@ def checked_pod(template: Section) -> Object:
 
     Raises InputError unless it has a pod's structure, with at least one container.
     """
-    value: Object = copied(
-        {key: template.value[key] for key in ("metadata", "spec") if key in template.value}
-    )
+    value: Object = copied({key: template.value.get(key) for key in ("metadata", "spec")})
     try:
         check_pod(value, template.path or "pod")
     except MalformedReview as error:

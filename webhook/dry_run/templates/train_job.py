@@ -22,7 +22,6 @@ _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 _DEFAULT = "torch-distributed"
 _NODE = "node"
 _TORCHTUNE = ["tune", "run"]
-_MPI_KEYS = "mpi-ssh-auth"
 
 
 def find_runtime(workload: Workload) -> tuple[Section, list[Ignored]]:
@@ -66,8 +65,8 @@ def _apply(workload: Workload, job: Section, policy: Section) -> None:
             if container.get("name", "") == _NODE:
                 _apply_trainer(workload, container, policy, nodes, runs_command=is_trainer)
     if is_mpi and name in (_NODE, "launcher"):  # both get the keys by which they reach each other
-        secret = {"secretName": f"{workload.name}-{_MPI_KEYS}"}
-        _merge(pod.value, {"volumes": [{"name": _MPI_KEYS, "secret": secret}]})
+        secret = {"secretName": f"{workload.name}-mpi-ssh-auth"}
+        _merge(pod.value, {"volumes": [{"name": "mpi-ssh-auth", "secret": secret}]})
 
 
 def _apply_trainer(
