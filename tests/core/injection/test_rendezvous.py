@@ -121,6 +121,20 @@ def wait_container(before: Object, **tweaks: Any) -> Object:
     return dict(found)
 
 
+def test_the_wait_container_is_written_as_the_controller_and_people_read_it() -> None:
+    found = wait_container(load("kubeflow-pytorchjob-1"))
+    told = {each["name"]: each["value"] for each in found["env"]}
+    assert told.pop("FABRIC_INJECTOR_JOB").startswith("bert-")
+    assert told == {
+        "FABRIC_INJECTOR_RANK_ZERO": "bert-master-0",
+        "FABRIC_INJECTOR_TIMEOUT": "1800",
+        "NVIDIA_VISIBLE_DEVICES": "void",
+    }
+    mounts = [(each["mountPath"], each["readOnly"]) for each in found["volumeMounts"]]
+    assert mounts == [(names.WAIT_MOUNT_PATH, True), (TOKEN_PATH, True)]
+    assert found["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
+
 def test_the_wait_container_asks_for_no_device() -> None:
     before = load("kubeflow-pytorchjob-1")
     same = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8", "rdma/hca": "1"}

@@ -139,6 +139,12 @@ def test_a_backend_that_a_variable_names_counts() -> None:
     assert use_of(running("torchrun --rdzv_endpoint=$M:1 t.py", env=static), "M") is Use.ENDPOINT
 
 
+def test_what_env_from_brings_may_name_a_backend() -> None:
+    text = "torchrun --rdzv_endpoint=head:1 t.py"
+    assert meets_by(running(text)) == "static"
+    assert meets_by(running(text, envFrom=[{"configMapRef": {"name": "torch"}}])) == ""
+
+
 def test_null_probes_and_hooks_name_nothing() -> None:
     hooks = {"postStart": None, "stopSignal": "SIGUSR1"}
     probes = {"livenessProbe": None, "startupProbe": {"exec": None}}
