@@ -126,7 +126,7 @@ def test_a_terminal_gets_nothing_to_obey_from_a_name_in_an_error() -> None:
         assert result.stderr.replace("\n", "").isprintable()
 
 
-def test_half_a_surrogate_pair_in_an_annotation_is_no_network_status() -> None:
+def test_half_a_surrogate_pair_makes_an_annotation_unreadable() -> None:
     made = Scene()
     made.master["metadata"]["annotations"][names.NETWORK_STATUS] = (
         '[{"name": "a", "interface": "\\ud800"}]'

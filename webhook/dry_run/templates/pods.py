@@ -144,6 +144,7 @@ class Workload:
         }
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
+        spec |= {key: text for key, text in shape.get("otherwise", {}).items() if not spec.get(key)}
         first = shape.get("first_env", {})
         for container in podspec.every_container(pod):
             last = {**shape.get("env", {}), **env} if container in podspec.containers(pod) else {}
