@@ -198,6 +198,14 @@ def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
     assert [job.name for job in unlabelled] == ["albert", "bert"], "nobody asks for a profile there"
 
 
+def test_a_job_that_volcano_has_not_let_make_a_pod() -> None:
+    scene = Scene()
+    group = "roberta-3f0c7f2e-1c1f-4a6e-9c3a-0f0e2f1b2c3d"
+    scene.events.append(event("PodGroup", group, "Unschedulable", "queue team is full"))
+    [waiting, _] = looked(scene)
+    assert (waiting.name, waiting.members, waiting.is_failing) == ("roberta", 0, True)
+
+
 def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> None:
     scene = Scene()
     is_gated_by_kueue(scene)

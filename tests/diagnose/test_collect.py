@@ -80,6 +80,15 @@ def test_settings_that_may_not_be_read_are_told_by_check_and_explain() -> None:
     assert unread(asked(job), "settings")
 
 
+def test_names_what_may_not_be_read_where_nothing_is_found() -> None:
+    scene = Scene(0)
+    scene.pods, scene.refused = {}, {"workloads"}
+    with pytest.raises(InputError, match="neither\\), nor may Kueue's Workloads be read; name the"):
+        asked(cluster_of(scene))
+    with pytest.raises(InputError, match="-n other: there is no namespace of this name"):
+        read_all(Snapshot(cluster_of(scene), "other"))
+
+
 def test_goes_on_without_profiles() -> None:
     connection = cluster_of(Scene(1))
     path = "GET /apis/fabric-injector.io/v1alpha1/fabricprofiles"
@@ -220,6 +229,17 @@ def test_the_run_before_is_read_where_this_one_tells_nothing() -> None:
         before if "previous" in (connection.options[-1].get("query") or ()) else now
     )(*each)
     assert logs(connection)["bert-master-0"].is_previous
+
+
+def test_a_run_before_whose_log_is_gone_is_passed_over() -> None:
+    scene = Scene(0)
+    scene.master["status"]["containerStatuses"][0]["restartCount"] = 2
+    connection = printing(scene, bert_master_0=(200, "starting\n"))
+    now = connection.spoil
+    connection.spoil = lambda *each: (
+        (400, b"{}") if "previous" in (connection.options[-1].get("query") or ()) else now(*each)
+    )
+    assert not logs(connection)["bert-master-0"].is_previous
 
 
 def test_pods_that_have_not_begun_have_no_log() -> None:

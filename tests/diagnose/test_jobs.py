@@ -134,6 +134,13 @@ def test_pods_of_one_owner_are_one_job_unless_several_keys_have_followers(
     assert " ".join(f"{name}={members}" for name, members in found.items()) == jobs
 
 
+def test_a_selector_or_a_pod_may_be_asked_for() -> None:
+    made = [pod("a-0", "a", key="k0", team="x"), pod("a-1", "a", key="k")]
+    assert explained(cluster(*made), "-l/team=x") == ["a-0"]
+    asked = read_job(Snapshot(cluster(*made), SPACE), Target("pod", "a-1"))
+    assert (asked.focus, [each.name for each in asked.pods]) == ("a-1", ["a-1"])
+
+
 def test_of_several_runs_of_one_name_the_live_one_is_meant_else_the_newest() -> None:
     label = "training.kubeflow.org/job-name"
     made = [pod(f"a-{n}", "a", f"u{n}", key=f"k{n}1", **{label: "a"}) for n in range(2)]

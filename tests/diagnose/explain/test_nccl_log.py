@@ -102,7 +102,7 @@ def test_lines_may_be_cut_coloured_mixed_and_behind_a_progress_bar() -> None:
         b"a" * 250_000 + b":1:2 [0] NCCL INFO Channel 0 : " + b"via NET/" * 30_000,
         b"NCCL INFO NET/IB : Using " + b"[1]a:1/IB" * 60_000,
         b"NCCL INFO NET/IB : Using [0]={" + b"[0] a:1/" * 60_000,
-        b"\n".join(b"NCCL INFO Using network n%d" % number for number in range(20_000)),
+        b"\n".join(b"h:1:2 [0] NCCL INFO Using network n%d" % number for number in range(20_000)),
         b"\n".join(
             b"h:%d:1 [0] NCCL INFO Channel 0 : via NET/n%d/1" % (number, number)
             for number in range(20_000)

@@ -116,14 +116,13 @@ def _by_name(job: ObservedJob) -> Iterator[Finding]:
         if not pod.is_injected or meets is None or pod.is_master or not meets_on_pod_network(pod):
             continue
         published = pod.member.published.master_addr if pod.member else ""
-        host = published if is_name(published) else next(iter(sorted(meets.hosts)), meets.rank_zero)
+        known = [*sorted(meets.hosts), meets.rank_zero or "rank 0"]
+        host = published if is_name(published) else known[0]
         port = next(filter(None, map(pod.literals.get, _PORTS)), "")
         where = f"{host}:{port}" if port else host
         interfaces = sorted(further_interfaces(pod))
         trains = f", trains on {interfaces[0]}" if interfaces else ""
-        message = f"meets at {where} on the pod network{trains}"
-        if where:
-            yield ok("addresses", pod, message)
+        yield ok("addresses", pod, f"meets at {where} on the pod network{trains}")
 
 
 def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:

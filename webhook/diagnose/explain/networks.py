@@ -215,10 +215,8 @@ def further_interfaces(pod: ObservedPod) -> set[str]:
 def what_is_broken(snapshot: Snapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name networks of the job whose CNI configuration is no JSON."""
     asked = {key for pod in job.live for key in _asked(pod, job.namespace)}
-    for key in asked:
-        _may_exist(snapshot, key)
-    for key, why in snapshot.broken_networks.items():
-        if key in asked or not asked:
+    for key in asked or tuple(snapshot.broken_networks):
+        if _may_exist(snapshot, key) and (why := snapshot.broken_networks.get(key)):
             subject = f"NetworkAttachmentDefinition {'/'.join(key)}"
             yield NETWORK_UNREADABLE.fail(subject, f"its spec.config is not JSON: {why}")
 
