@@ -1,5 +1,12 @@
-# ruff: noqa: F401, F811 fixtures are imported by name
-"""Fixtures for tests against a real API server; tests/cluster/fixtures.py has those of all tiers."""
+# ruff: noqa: F401, F811 a fixture is imported by name
+"""Fixtures for tests against a real API server.
+
+    def test_pod(api, namespace, webhook):
+        assert api.create(pod, namespace("rdma-shared")).status == 201
+
+`webhook` serves the module's PROFILES, else those of jobs.py. A folder or module that overrides
+`control_plane` has all else on its own.
+"""
 
 import json
 from collections.abc import Iterator
@@ -7,28 +14,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.assets import definitions
-from tests.cluster.controlplane import ROUTED, ControlPlane
+from tests.apiserver.audit import Audit
+from tests.apiserver.installation import Installation, own_address
+from tests.cluster import jobs
+from tests.cluster.assets import assets, definitions
+from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT, Controller
+from tests.cluster.controlplane import ACCESS, BASE, ROUTED, ControlPlane
 from tests.cluster.fixtures import (
     NamespaceFactory,
-    api,
-    audit,
-    control_plane,
-    controller,
-    controller_manager,
-    installed,
-    namespace,
+    built,
+    ended_by_sigterm,
     needed,
-    plane,
-    programs,
-    unavailable,
-    webhook,
     webhook_command,
-    webhook_profiles,
 )
-from tests.cluster.installation import Installation, own_address
+from tests.cluster.objects import made
+from tests.cluster.webhook import Webhook
 from tests.profiles import as_text
 from tests.tiers import mark_tier
+from tests.waiting import wait_until
+from tests.worlds import network
+from webhook.core.profiles import parse_profiles
 
 FOLDER = Path(__file__).parent
 LONG = ("test_chart", "test_controller", "test_docs_commands", "test_users")
@@ -55,12 +61,114 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
+def programs(pytestconfig: pytest.Config) -> None:
+    """Have the programs of a control plane at hand."""
+    built(pytestconfig, assets)
+
+
+@pytest.fixture(scope="session")
+def control_plane(
+    programs: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
+    """Run etcd and kube-apiserver for all tests."""
+    with ended_by_sigterm(), ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def api(control_plane: ControlPlane) -> Client:
+    """Give the administrator's client."""
+    return control_plane.api
+
+
+@pytest.fixture(scope="session")
+def namespace(control_plane: ControlPlane) -> NamespaceFactory:
+    """Give what creates namespaces; they stay until the end."""
+    return NamespaceFactory(control_plane)
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """Give the audit log of `plane`."""
+    return Audit(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def plane(
+    request: pytest.FixtureRequest,
+    programs: None,
+    audit: Audit,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ControlPlane]:
+    """Run a control plane of the module's own, with its FLAGS, for what changes it."""
+    flags = (*getattr(request.module, "FLAGS", ()), *audit.flags)
+    with ControlPlane(tmp_path_factory.mktemp("plane"), *flags) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def installed(control_plane: ControlPlane) -> ControlPlane:
+    """Install the shipped accounts, privileges and policies, and wait until they count."""
+    control_plane.kubectl("apply", *(f"--filename={BASE / file}.yaml" for file in ACCESS))
+    client = control_plane.client(control_plane.service_account_token(*ACCOUNT))
+    lease = made("coordination.k8s.io/v1 Lease", "probe")
+    refused = "may create no Lease but fabric-injector"
+    wait_until(
+        lambda: refused in client.create(lease, ACCOUNT[0], dry_run=True).message,
+        "the API server to enforce the admission policies",
+    )
+    return control_plane
+
+
+@pytest.fixture(scope="module")
+def controller_manager(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Run kube-controller-manager for the tests of one module."""
+    control_plane.start_controller_manager()
+    yield control_plane
+    control_plane.stop_controller_manager()
+
+
+@pytest.fixture(scope="module")
+def webhook(
+    request: pytest.FixtureRequest,
+    control_plane: ControlPlane,
+    webhook_command: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Webhook]:
+    """Run the real server for one module, with its PROFILES, and make the networks of those."""
+    folder = tmp_path_factory.mktemp("webhook")
+    profiles = folder / "profiles.yaml"
+    profiles.write_text(getattr(request.module, "PROFILES", jobs.PROFILES))
+    for profile in parse_profiles(profiles.read_text()).profiles.values():
+        for each in profile.networks:
+            resource = "" if each.resources else f"nvidia.com/{each.network.name}"
+            name = f"{each.network.namespace}/{each.network.name}"
+            control_plane.api.ensure(network(name, resource))
+    with Webhook(control_plane, folder, profiles, webhook_command) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def controller(
+    control_plane: ControlPlane,
+    webhook_command: list[str],
+    namespace: NamespaceFactory,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Controller]:
+    """Run a controller that leads; at the end nothing of it was refused, and it failed nowhere."""
+    folder = tmp_path_factory.mktemp("controller")
+    with Controller(control_plane, folder, webhook_command, namespace()) as running:
+        running.wait_until_leading()
+        yield running
+        refused = running.metric("fabric_injector_addresses_published_total", result="refused")
+        assert refused == 0, "the shipped privileges and policies are enough"
+    assert "Traceback" not in running.output()
+
+
+@pytest.fixture(scope="session")
 def address() -> str:
     """Give an address of this machine that an endpoint may have."""
-    try:
-        return own_address()
-    except OSError as error:
-        unavailable(f"this machine has no address that an endpoint may have: {error}")
+    return own_address()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 import copy
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,10 @@ import pytest
 import urllib3
 
 from tests import pods
+from tests.apiserver.injector import AFTER, BEFORE, other_injector
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.injector import late_injector
 from tests.cluster.objects import made, without_token
 from tests.cluster.webhook import Webhook
 from tests.pods import is_within
@@ -26,6 +28,9 @@ shared:
   sharedMemory: {sizeLimit: 16Gi}
 rails:
   networks: [{network: default/rail-0}, {network: default/rail-1}]
+variable:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  container: {env: [{name: NCCL_IB_HCA, value: mlx5_0}]}
 """)
 
 
@@ -132,32 +137,68 @@ def test_warnings_reach_the_user(
     assert "IPC_LOCK" in printed.stderr
 
 
+VARIABLE = {"name": "A", "value": "b"}
+
+
+def container(name: str, variable: str, value: str) -> dict[str, Any]:
+    """Give what another webhook adds."""
+    image = "registry.example.com/other:1"
+    return {"name": name, "image": image, "env": [{"name": variable, "value": value}]}
+
+
+@contextmanager
+def injector(
+    api: Client, folder: Path, where: str, name: str, *patch: dict[str, Any]
+) -> Iterator[None]:
+    """Run another webhook in the namespace, and return once the API server calls it."""
+    with other_injector(api, folder, where, name, [*patch]):
+        probe = made(
+            "v1 Pod", "x", spec={"containers": [{"name": "m", "image": "i", "env": [VARIABLE]}]}
+        )
+        wait_until(
+            lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
+            "the other injector to be called",
+        )
+        yield
+
+
 def test_another_webhook_that_adds_a_container_makes_us_run_again(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
 ) -> None:
     where = namespace("shared")
-    with late_injector(api, tmp_path, where):
-        probe = made("v1 Pod", "x", spec={"containers": [{"name": "m", "image": "i"}]})
-        wait_until(
-            lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
-            "the late injector to be called",
-        )
+    added = container("late", "MASTER_ADDR", "bert-master-0")
+    patch = {"op": "add", "path": "/spec/containers/0", "value": added}
+    with injector(api, tmp_path, where, AFTER, patch):
         before = webhook.calls()
         created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)
         assert webhook.calls() - before == 2
     late, training = created["spec"]["containers"]
     assert (late["name"], training["name"]) == ("late", "pytorch")
-    assert (
-        late["env"][0]["valueFrom"]["fieldRef"]["fieldPath"]
-        == f"metadata.annotations['{names.MASTER_ADDR}']"
-    )
+    field = late["env"][0]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert field == f"metadata.annotations['{names.MASTER_ADDR}']"
     assert "rdma/hca" not in late.get("resources", {}).get("limits", {})
     assert training["resources"]["limits"]["rdma/hca"] == "1"
-    assert [one["name"] for one in created["spec"]["initContainers"]] == [
-        "init-pytorch",
-        names.WAIT_CONTAINER,
-    ]
+    first, last = created["spec"]["initContainers"]
+    assert (first["name"], last["name"]) == ("init-pytorch", names.WAIT_CONTAINER)
     assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
+    assert created["metadata"]["annotations"][names.CONTAINER] == "pytorch"
+
+
+def test_a_pod_that_an_earlier_webhook_changed_is_injected_as_it_then_is(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
+) -> None:
+    """Its sidecar gets no device; of its variable the profile's own value is left out."""
+    where = namespace("variable")
+    sidecar = {"op": "add", "path": "/spec/containers/-", "value": container("side", "A", "b")}
+    variable = {"name": "NCCL_IB_HCA", "value": "mlx5_7"}
+    added = {"op": "add", "path": "/spec/containers/0/env/-", "value": variable}
+    with injector(api, tmp_path, where, BEFORE, sidecar, added):
+        created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)
+    training, side = created["spec"]["containers"]
+    assert (training["name"], side["name"]) == ("pytorch", "side")
+    assert training["resources"]["limits"]["rdma/hca"] == "1"
+    assert "rdma/hca" not in side.get("resources", {}).get("limits", {})
+    assert [one for one in training["env"] if one["name"] == "NCCL_IB_HCA"] == [variable]
     assert created["metadata"]["annotations"][names.CONTAINER] == "pytorch"
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import objects
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.objects import account
 from tests.tables import read
 from tests.waiting import wait_until
 
@@ -19,14 +19,8 @@ TERMS = read(__file__, "manifests/anti_affinity.yaml")
 
 def pod(*terms: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:
     """Give a pod that will have none of these on its nodes."""
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
-    spec = {"containers": [{"name": "c", "image": "i"}], "affinity": affinity}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"generateName": "x-", "labels": labels or {}},
-        "spec": spec,
-    }
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [*terms]}}
+    return objects.pod(labels=labels, affinity=affinity)
 
 
 def term(
@@ -72,7 +66,7 @@ def test_a_term_of_the_pods_own_namespace_reaches_no_other(
 
 
 def test_our_own_namespace_may(installed: ControlPlane, tenant: str) -> None:
-    installed.api.ensure(account(), "fabric-injector")
+    installed.api.ensure(objects.account(), "fabric-injector")
     answer = installed.api.create(pod(term()), "fabric-injector", dry_run=True)
     assert KEPT not in answer.message
 

@@ -3,16 +3,17 @@
 They run from a small main around its packages (tools/certmanager), without its validating webhook.
 """
 
-import base64
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cryptography import x509
 
+from tests.apiserver.installation import CONFIGURATION, Installation, injected, remove
+from tests.apiserver.mounts import SECRET, secret
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import program
-from tests.cluster.installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
+from tests.cluster.installation import MANIFESTS, NAMESPACE
 from tests.cluster.kustomize import render
 from tests.cluster.objects import made
 from tests.cluster.processes import Server
@@ -21,9 +22,6 @@ from tests.waiting import wait_until
 from .conftest import PROFILES
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
-CONFIGURATION = (
-    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
-)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +55,10 @@ def kept(
         wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate")
         with Installation(cluster, folder, webhook_command, PROFILES, install=install) as running:
             wait_until(
-                lambda: trusted(running) == authority(running), "its CA injector to make it trusted"
+                lambda: running.ca_bundle() == authority(running),
+                "its CA injector to make it trusted",
             )
-            running.start_controller()
+            assert running.start_controller().status("/readyz") == 200
             running.start_webhook()
             wait_until(lambda: injected(running.api), "a pod to be injected by way of the Service")
             yield running
@@ -67,26 +66,17 @@ def kept(
         remove(cluster, install.read_text())
 
 
-def secret(installation: Installation) -> dict[str, str]:
-    """Give the decoded files of the Secret that the webhook mounts."""
-    data = installation.api.expect("GET", SECRET)["data"]
-    return {name: base64.b64decode(value).decode() for name, value in data.items()}
+def certificate(installation: Installation) -> str:
+    return secret(installation.api)["tls.crt"].decode()
 
 
-def authority(installation: Installation) -> str:
-    return secret(installation)["ca.crt"]
+def authority(installation: Installation) -> bytes:
+    return secret(installation.api)["ca.crt"]
 
 
-def trusted(installation: Installation) -> str:
-    """Give what the webhook's configuration trusts: empty where it trusts nothing yet, or its entries differ."""
-    entries = installation.api.expect("GET", CONFIGURATION)["webhooks"]
-    bundles = {entry["clientConfig"].get("caBundle", "") for entry in entries}
-    return base64.b64decode(bundles.pop()).decode() if len(bundles) == 1 else ""
-
-
-def renew(installation: Installation, certificate: str) -> None:
+def renew(installation: Installation, name: str) -> None:
     """Have a certificate renewed, by the condition that `cmctl renew` sets."""
-    path = f"{CERTIFICATES}/{certificate}"
+    path = f"{CERTIFICATES}/{name}"
     found: dict[str, Any] = installation.api.expect("GET", path)
     issuing = {
         "type": "Issuing",
@@ -106,18 +96,17 @@ def renew(installation: Installation, certificate: str) -> None:
 
 def test_made_and_trusted_by_cert_manager_alone(kept: Installation) -> None:
     """The controller runs with --certificates=none and without the privileges."""
-    leaf = x509.load_pem_x509_certificate(secret(kept)["tls.crt"].encode())
-    leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(authority(kept).encode()))
+    leaf = x509.load_pem_x509_certificate(certificate(kept).encode())
+    leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(authority(kept)))
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["fabric-injector.fabric-injector.svc"]
-    assert kept.status("controller", "/readyz") == 200
 
 
 def test_no_pod_is_refused_while_the_serving_certificate_is_renewed(kept: Installation) -> None:
-    before, ca = secret(kept), authority(kept)
+    before, ca = certificate(kept), authority(kept)
     renew(kept, "fabric-injector-tls")
-    assert secret(kept)["tls.crt"] != before["tls.crt"]
-    assert trusted(kept) == ca
+    assert certificate(kept) != before
+    assert kept.ca_bundle() == ca
     assert injected(kept.api), "before the kubelet has brought the new files"
     mount(kept)
     assert injected(kept.api)
@@ -129,10 +118,10 @@ def test_a_renewed_authority_is_trusted_from_the_next_serving_certificate_on(
     """The one before it stays trusted beside it, so that no pod is refused until the kubelets have brought the files."""
     ca = authority(kept)
     renew(kept, "fabric-injector-ca")
-    assert (authority(kept), trusted(kept)) == (ca, ca)
+    assert (authority(kept), kept.ca_bundle()) == (ca, ca)
     assert injected(kept.api)
     renew(kept, "fabric-injector-tls")
-    wait_until(lambda: trusted(kept) == ca + authority(kept), "both authorities to be trusted")
+    wait_until(lambda: kept.ca_bundle() == ca + authority(kept), "both authorities to be trusted")
     assert authority(kept) != ca
     assert injected(kept.api), "before the kubelet has brought the new files"
     mount(kept)
@@ -145,7 +134,7 @@ def mount(installation: Installation) -> None:
     The certificate itself is compared: two of one second end in the same second.
     """
     installation.mount_secret()
-    new = secret(installation)["tls.crt"]
+    new = certificate(installation)
     wait_until(lambda: installation.served() == new, "the webhook to serve the new certificate")
 
 

@@ -6,24 +6,23 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
+from tests.apiserver.mounts import SECRET, kubelet
+from tests.apiserver.traffic import Traffic
 from tests.cluster import jobs
 from tests.cluster.client import Client
 from tests.cluster.controller import ACCOUNT, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.mounts import SECRET, again_and_again, kubelet
-from tests.cluster.traffic import Traffic
+from tests.cluster.nodes import again_and_again
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
 from tests.profiles import as_text
 from tests.waiting import wait_until
-from webhook.cli.kubeconfig import connect
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
 
@@ -47,19 +46,14 @@ def clean(api: Client, control_plane: ControlPlane, webhook: Webhook) -> Iterato
 
 
 @pytest.fixture
-def sync(
-    clean: None, control_plane: ControlPlane, webhook: Webhook, tmp_path: Path
-) -> Iterator[CertificateSync]:
+def sync(clean: None, control_plane: ControlPlane) -> Iterator[CertificateSync]:
     """The controller's part, with the shipped account, and authorities that settle in two seconds."""
-    kubeconfig = control_plane.kubeconfig(tmp_path / "kubeconfig", own_token(control_plane))
-    connection = connect({"KUBECONFIG": str(kubeconfig)})
-    kept = CertificateSync(
-        connection, CertificateSettings(ACCOUNT[0], policy=POLICY), lambda: True, period_seconds=0.5
-    )
-    kept.start()
-    yield kept
-    kept.stop()
-    connection.close()
+    settings = CertificateSettings(ACCOUNT[0], policy=POLICY)
+    with control_plane.connection(own_token(control_plane)) as connection:
+        kept = CertificateSync(connection, settings, lambda: True, period_seconds=0.5)
+        kept.start()
+        yield kept
+        kept.stop()
 
 
 def ca_bundle(api: Client) -> bytes:
@@ -129,7 +123,7 @@ def test_rotates_twice_without_a_failed_admission(
     before = webhook.calls()
     with (
         kubelet(api, webhook.tls_dir, 0.5),
-        Traffic(api, where) as traffic,
+        Traffic(api, where, "all") as traffic,
         connections(api, webhook) as ends,
     ):
         leaf = wait_for_another(webhook, shown(webhook), "the controller's certificate")

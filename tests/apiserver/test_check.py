@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.apiserver.installation import Installation, injected
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ROUTED, ControlPlane
-from tests.cluster.installation import (
-    NAMESPACE,
-    Installation,
-    injected,
-    install_yaml,
-)
+from tests.cluster.installation import NAMESPACE, install_yaml
 from tests.cluster.objects import made
-from tests.cluster.processes import run_command
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
@@ -148,18 +143,3 @@ def test_finds_a_healthy_installation_in_order_and_creates_nothing(
     ]
     pods = healthy.api.expect("GET", "/api/v1/pods")["items"]
     assert [pod for pod in pods if int(pod["metadata"]["resourceVersion"]) > int(before)] == []
-
-
-def test_the_command_itself(
-    healthy: Installation, cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
-) -> None:
-    """Text on standard output, nothing on standard error, and status 2 where nothing can be looked at."""
-    done = run_command([*webhook_command, "check"], cluster.kubeconfig(tmp_path / "kubeconfig"))
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    verdict, head, *lines = done.stdout.splitlines()
-    assert head.startswith(f"cluster: server {cluster.url} of kubeconfig ")
-    assert {line[:4] for line in lines} == {"ok  "}
-    assert verdict.startswith("0 failures, 0 warnings, ")
-    stranger = cluster.kubeconfig(tmp_path / "unknown", "not-a-token")
-    unknown = run_command([*webhook_command, "check"], stranger)
-    assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)

@@ -20,7 +20,6 @@ from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_pro
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.kube.catalogue import CLAIMS_V1
 from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 LABEL = "fabric-injector.io/profile"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
@@ -56,32 +55,30 @@ def templates(api: Client, namespace: str) -> list[str]:
     return [each["metadata"]["name"] for each in items]
 
 
-class Keeper:
-    """A keeper with the controller's account; the test gives profiles and namespaces."""
+class Keeper(ClaimTemplates):
+    """A keeper with the controller's account; the test gives namespaces and their profiles."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.named: dict[str, str] = {}
-        token = own_token(plane)
-        credentials = Credentials("test", plane.url, lambda: f"Bearer {token}", ca=plane.ca)
-        self.connection = Connection(credentials)
-        self.keeper = ClaimTemplates(self.connection, lambda: True, lambda: self.named)
-        self.keeper.put({"cards": CARDS})
+        super().__init__(connection, lambda: True, lambda: self.named)
+        self.put({"cards": CARDS})
 
 
 @pytest.fixture
 def kept(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
     monkeypatch.setattr(claim_templates, "FOLLOWER_SECONDS", 0.05)
-    kept = Keeper(plane)
-    kept.keeper.start()
-    yield kept
-    kept.keeper.stop()
-    kept.connection.close()
+    with plane.connection(own_token(plane)) as connection:
+        kept = Keeper(connection)
+        kept.start()
+        yield kept
+        kept.stop()
 
 
 def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, kept: Keeper) -> None:
     space = plane.create_namespace("stored")
     kept.named = {space: "cards"}
-    kept.keeper.wake()
+    kept.wake()
     wait_until(lambda: templates(plane.api, space) == [NAME], "the template")
     found = plane.api.expect("GET", f"{CLAIMS_V1}/namespaces/{space}/resourceclaimtemplates/{NAME}")
     assert found["spec"]["spec"] == template_spec(CLAIM)["spec"], "the API server fills nothing in"

@@ -7,12 +7,13 @@ import pytest
 import yaml
 
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.objects import pod
 from tests.cluster.pki import Authority, write_private
-from tests.cluster.service import PROFILES
-from tests.cluster.traffic import POD
 from tests.cluster.webhook import Webhook
+from tests.profiles import as_text
 
 NAME = "kube-apiserver-of-the-tests"
+PROFILES = as_text("train: {pods: all}")
 
 
 @pytest.fixture(scope="module")
@@ -56,24 +57,19 @@ def test_serves_an_api_server_that_shows_its_certificate_and_refuses_another_nam
 ) -> None:
     file = tmp_path / "admission.yaml"
     plane = ControlPlane(tmp_path / "plane", f"--admission-control-config-file={file}")
-    options = demands(tmp_path / "webhook", clients)
-    webhook = Webhook(
-        plane,
-        tmp_path / "webhook",
-        tmp_path / "webhook/profiles.yaml",
-        webhook_command,
-        environment=options,
-    )
+    folder = tmp_path / "webhook"
+    webhook = Webhook(plane, folder, folder / "profiles.yaml", webhook_command)
+    webhook.environment |= demands(folder, clients)
     admission_configuration(tmp_path, clients, urlsplit(webhook.url).netloc)
     with plane, webhook:
         where = plane.create_namespace("mutual", {"fabric-injector.io/profile": "train"})
-        answer = plane.api.create(POD, where)
+        answer = plane.api.create(pod(), where)
         assert answer.status == 201, answer.message
         assert answer.json["metadata"]["annotations"]["fabric-injector.io/status"]
         webhook.stop()
-        options["FABRIC_INJECTOR_SERVE_CLIENT_NAME"] = "somebody-else"
+        webhook.environment["FABRIC_INJECTOR_SERVE_CLIENT_NAME"] = "somebody-else"
         webhook.start()
-        answer = plane.api.create(POD, where)
+        answer = plane.api.create(pod(), where)
         assert answer.status == 500
         assert "the client certificate carries no allowed name" in answer.message
         assert f"carries {NAME}, and none of the allowed somebody-else" in webhook.output()

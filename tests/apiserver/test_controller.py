@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.audit import Audit
+from tests.apiserver.audit import Audit
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job, Told
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
-from webhook.cli.kubeconfig import connect
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
@@ -40,9 +39,9 @@ def replica(
     with ExitStack() as stack:
         started: list[Controller] = []
 
-        def start(server: str | None = None) -> Controller:
+        def start(server: str = "") -> Controller:
             folder = tmp_path / f"controller-{len(started)}"
-            started.append(Controller(plane, folder, webhook_command, job.namespace, server=server))
+            started.append(Controller(plane, folder, webhook_command, job.namespace, server))
             return stack.enter_context(started[-1])
 
         yield start
@@ -90,25 +89,23 @@ _ADDRESS = {names.MASTER_ADDR: "10.1.0.1"}
 def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
     """Write to one pod of the job with the publisher itself; give what became of it."""
     results: list[Result] = []
-    config = plane.kubeconfig(plane.folder / "publisher.kubeconfig", own_token(plane))
-    connection = connect({"KUBECONFIG": str(config)})
-    publisher = Publisher(
-        connection,
-        FairQueue(),
-        lacks=lambda _: wanted,
-        written=lambda _: None,
-        may_write=lambda: True,
-        on_result=lambda result, _: results.append(result),
-    )
-    publisher.publish(Unit(wanted.namespace, job.key, wanted.name), 0.0)
-    connection.close()
+    with plane.connection(own_token(plane)) as connection:
+        publisher = Publisher(
+            connection,
+            FairQueue(),
+            lacks=lambda _: wanted,
+            written=lambda _: None,
+            may_write=lambda: True,
+            on_result=lambda result, _: results.append(result),
+        )
+        publisher.publish(Unit(wanted.namespace, job.key, wanted.name), 0.0)
     return results[0]
 
 
 def test_another_takes_over_from_one_that_was_killed_while_it_published(
     plane: ControlPlane, audit: Audit, job: Job, replica: Callable[..., Controller]
 ) -> None:
-    relay = Relay(int(plane.url.rsplit(":", 1)[1]))
+    relay = Relay(plane.port)
     first = replica(relay.url)
     first.wait_until_leading()
     second = replica()

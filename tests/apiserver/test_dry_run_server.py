@@ -16,7 +16,6 @@ from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES, is_within
 from tests.profiles import as_text
-from webhook.cli.kubeconfig import connect
 from webhook.cli.server_side import ask_server
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
@@ -42,13 +41,9 @@ MANIFESTS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def connection(
-    control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Connection]:
-    path = control_plane.kubeconfig(tmp_path_factory.mktemp("user") / "kubeconfig")
-    connection = connect({"KUBECONFIG": str(path)})
-    yield connection
-    connection.close()
+def connection(control_plane: ControlPlane) -> Iterator[Connection]:
+    with control_plane.connection(control_plane.token) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -11,44 +12,32 @@ from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
-from webhook.cli.kubeconfig import connect
 from webhook.control.events import REPEAT_SECONDS, EventRecorder, PodRef
+from webhook.kube.connection import Connection
 
 
-class Recorder:
+class Recorder(EventRecorder):
     """A process' recorder, whose clock can be put forward."""
 
-    def __init__(self, plane: ControlPlane) -> None:
-        path = plane.kubeconfig(
-            plane.folder / "events.kubeconfig", plane.service_account_token(*CONTROLLER)
-        )
+    def __init__(self, connection: Connection) -> None:
         self.ahead = 0.0
-        self._connection = connect({"KUBECONFIG": str(path)})
-        self.events = EventRecorder(
-            self._connection,
-            lambda: True,
-            host="controller-1",
-            monotonic=lambda: time.monotonic() + self.ahead,
-        )
-        self.events.start()
-
-    def stop(self) -> None:
-        self.events.stop()
-        self._connection.close()
+        clock = lambda: time.monotonic() + self.ahead  # noqa: E731
+        super().__init__(connection, lambda: True, host="controller-1", monotonic=clock)
+        self.start()
 
 
 @pytest.fixture
 def recorder(installed: ControlPlane) -> Iterator[Callable[[], Recorder]]:
     """Give a function that starts a recorder."""
-    begun: list[Recorder] = []
+    token = installed.service_account_token(*CONTROLLER)
+    with installed.connection(token) as connection, ExitStack() as stack:
 
-    def begin() -> Recorder:
-        begun.append(Recorder(installed))
-        return begun[-1]
+        def begin() -> Recorder:
+            begun = Recorder(connection)
+            stack.callback(begun.stop)
+            return begun
 
-    yield begin
-    for one in begun:
-        one.stop()
+        yield begin
 
 
 @pytest.fixture
@@ -72,12 +61,12 @@ def test_keeps_one_event_over_time_and_processes(
 ) -> None:
     """It is created, found by its pod, and renewed by the process that made it and by the next."""
     first = recorder()
-    first.events.record(pod, "NoSecondaryAddress", "first")
+    first.record(pod, "NoSecondaryAddress", "first")
     wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "first")], "the Event")
     first.ahead = REPEAT_SECONDS
-    first.events.record(pod, "NoSecondaryAddress", "second")
+    first.record(pod, "NoSecondaryAddress", "second")
     wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "second")], "its renewal")
-    recorder().events.record(pod, "NoSecondaryAddress", "third")
+    recorder().record(pod, "NoSecondaryAddress", "third")
     wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "third")], "the next process")
     described = installed.kubectl("describe", "pod", pod.name, "-n", pod.namespace).stdout
     assert "third" in described
@@ -89,13 +78,13 @@ def test_creates_what_was_deleted_and_what_is_long(
 ) -> None:
     """The API server takes the longest message and the longest name, and forgets Events after an hour."""
     process = recorder()
-    process.events.record(pod, "UnexpectedInterface", "ü" * 5000)
+    process.record(pod, "UnexpectedInterface", "ü" * 5000)
     wait_until(lambda: told(api, pod), "the Event")
     assert told(api, pod)[0][1] == "ü" * 510 + "…"
     api.expect("DELETE", f"/api/v1/namespaces/{pod.namespace}/events")
     process.ahead = REPEAT_SECONDS
-    process.events.record(pod, "UnexpectedInterface", "short")
+    process.record(pod, "UnexpectedInterface", "short")
     wait_until(lambda: [message for _, message in told(api, pod)] == ["short"], "the new Event")
     long = PodRef(pod.namespace, "a" * 235 + "." + "b" * 17, "of-a-long-name")
-    process.events.record(long, "UnexpectedInterface", "x")
+    process.record(long, "UnexpectedInterface", "x")
     wait_until(lambda: told(api, long), "the Event of the long name")

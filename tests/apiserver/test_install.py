@@ -9,20 +9,12 @@ import pytest
 import yaml
 
 from tests import ROOT
+from tests.apiserver.installation import Installation, admit, injected, remove
+from tests.apiserver.mounts import SECRET
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import program
-from tests.cluster.installation import (
-    NAMESPACE,
-    POD,
-    SECRET,
-    Installation,
-    admit,
-    injected,
-    install_yaml,
-    remove,
-    shipped,
-)
+from tests.cluster.installation import NAMESPACE, install_yaml, shipped
 from tests.cluster.objects import account
 from tests.waiting import wait_until
 from webhook import __version__
@@ -111,34 +103,7 @@ def test_before_the_certificates_only_labelled_namespaces_wait(
         pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
         pod["metadata"]["generateName"] = "x-"
         assert applied.create(pod, NAMESPACE, dry_run=True).status == 201
-    opted_out = {
-        **POD,
-        "metadata": {"generateName": "x-", "labels": {"fabric-injector.io/profile": "none"}},
-    }
-    assert applied.create(opted_out, LABELLED, dry_run=True).status == 201
-
-
-def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlPlane) -> None:
-    """By its label: all that is its own, and nothing of the webhook's."""
-    only = cluster.kubectl(
-        *apply_command(), "--selector=app.kubernetes.io/component=controller"
-    ).stdout.splitlines()
-    rest = cluster.kubectl(
-        *apply_command(), "--selector=app.kubernetes.io/component!=controller"
-    ).stdout.splitlines()
-    assert len(only) + len(rest) == len(list(yaml.safe_load_all(install_yaml().read_text())))
-    assert {line.partition(".")[0].partition("/")[0] for line in only} == {
-        "clusterrole",
-        "clusterrolebinding",
-        "deployment",
-        "poddisruptionbudget",
-        "role",
-        "rolebinding",
-        "serviceaccount",
-        "validatingadmissionpolicy",
-        "validatingadmissionpolicybinding",
-    }
-    assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
+    assert admit(applied, LABELLED, "none").status == 201
 
 
 def test_comes_up_in_any_order_is_applied_again_and_goes_without_holding_anybody_up(
@@ -146,9 +111,9 @@ def test_comes_up_in_any_order_is_applied_again_and_goes_without_holding_anybody
 ) -> None:
     """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
     wait_until(lambda: refused(applied), "the API server to know the configuration")
-    installation.start_controller()
+    controller = installation.start_controller()
     assert admit(applied, LABELLED).status == 500
-    installation.start_webhook()
+    webhook = installation.start_webhook()
     wait_until(lambda: injected(applied), "a pod to be injected by way of the Service")
 
     before, secret = installation.configuration(), applied.expect("GET", SECRET)
@@ -162,9 +127,8 @@ def test_comes_up_in_any_order_is_applied_again_and_goes_without_holding_anybody
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
     wait_until(lambda: not injected(applied), "the webhook to be forgotten")
     assert admit(applied, LABELLED).status == 201
-    for component in ("webhook", "controller"):
-        assert installation.status(component, "/readyz") == 200
-        assert installation.stop(component) == 0
+    assert (webhook.status("/readyz"), controller.status("/readyz")) == (200, 200)
+    assert (installation.stop_webhook(webhook), controller.stop()) == (0, 0)
     rest = without("Namespace", "MutatingWebhookConfiguration")
     cluster.kubectl("delete", "--wait=false", "--filename=-", input=rest)
     assert admit(applied, LABELLED).status == 201

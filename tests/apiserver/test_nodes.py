@@ -2,15 +2,18 @@
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import program
 from tests.cluster.installation import install_yaml
-from tests.cluster.nodes import Deployed, kubelets, make_node
+from tests.cluster.nodes import kubelets, make_node
+from tests.waiting import wait_until
 
 ZONE = "topology.kubernetes.io/zone"
+PODS = "/api/v1/namespaces/fabric-injector/pods"
 ROLLOUTS = 2
 NUMBERS = itertools.count()
 """No node gets the name of an earlier one."""
@@ -32,16 +35,32 @@ def nodes(plane: ControlPlane) -> Iterator[list[str]]:
     """Give a list for the paths of nodes, which go with their pods at the end."""
     made: list[str] = []
     yield made
-    for path in (*made, "/api/v1/namespaces/fabric-injector/pods"):
+    for path in (*made, PODS):
         plane.api.expect("DELETE", path)
 
 
 def roll(plane: ControlPlane) -> list[list[str]]:
     """Roll both out at the same time; give where their pods are."""
-    both = [Deployed(plane.api, component) for component in ("webhook", "controller")]
-    for each in both:
-        each.begin()
-    return [each.wait() for each in both]
+    both = ("webhook", "controller")
+    where = "--namespace=fabric-injector"
+    plane.kubectl("rollout", "restart", "deployment", where)
+    for component in both:
+        deployment = f"deployment/fabric-injector-{component}"
+        plane.kubectl("rollout", "status", deployment, where, "--timeout=60s")
+    return [nodes_of(plane, component) for component in both]
+
+
+def nodes_of(plane: ControlPlane, component: str) -> list[str]:
+    """Wait until the pods that are replaced have gone; give the nodes of the others."""
+    selector = f"labelSelector=app.kubernetes.io/component%3D{component}"
+    found: list[dict[str, Any]] = []
+
+    def are_two() -> bool:
+        found[:] = plane.api.expect("GET", f"{PODS}?{selector}")["items"]
+        return len(found) == 2
+
+    wait_until(are_two, f"two pods of the {component}")
+    return [each["spec"]["nodeName"] for each in found]
 
 
 @pytest.mark.parametrize(

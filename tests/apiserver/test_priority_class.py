@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import objects
 from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
@@ -14,17 +15,16 @@ from tests.waiting import wait_until
 OURS = "fabric-injector"
 POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"
-RULES = (":pods,pods/status,pods/ephemeralcontainers,events *", "apps:replicasets *")
+RESOURCES = "pods,pods/status,pods/ephemeralcontainers,events,replicasets.apps"
 
 
 def pod(name: str | None = OURS, **spec: Any) -> dict[str, Any]:
     """Give a pod of this priority class, as PodSecurity wants it."""
     secure = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    container = {"name": "c", "image": "i", "securityContext": secure}
     security = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    named = {} if name is None else {"priorityClassName": name}
-    spec = {"containers": [container], "securityContext": security, **named, **spec}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-"}, "spec": spec}
+    spec |= {"securityContext": security}
+    spec |= {} if name is None else {"priorityClassName": name}
+    return objects.pod(container={"securityContext": secure}, **spec)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,8 @@ def kept(installed: ControlPlane, namespace: NamespaceFactory) -> ControlPlane:
     before = installed.api.create(pod(), where)  # of a release without the policy
     assert before.status == 201
     installed.ensure_shipped("priority-class")
+    may = ("clusterrole", "pods-of-tenants", "--verb=*", f"--resource={RESOURCES}")
+    installed.kubectl("create", *may)
     wait_until(
         lambda: refused(installed.api.create(pod(), where, dry_run=True)), "the policy to count"
     )
@@ -59,7 +61,7 @@ def refused(answer: Response) -> bool:
 def tenant(kept: ControlPlane, namespace: NamespaceFactory) -> tuple[Client, str]:
     """Give a client that may do all with the pods of its own namespace, and that namespace."""
     where = namespace()
-    client = kept.client(kept.allow(where, *RULES))
+    client = kept.client(kept.allow(where, "pods-of-tenants"))
     wait_until(
         lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count"
     )
@@ -68,14 +70,10 @@ def tenant(kept: ControlPlane, namespace: NamespaceFactory) -> tuple[Client, str
 
 def test_a_tenants_pod_may_not_name_it(tenant: tuple[Client, str]) -> None:
     client, where = tenant
-    assert refused(client.create(pod(), where))
-    assert refused(client.create(pod(schedulingGates=[{"name": "example.com/later"}]), where))
-    assert refused(
-        client.create(
-            {**pod(), "metadata": {"name": "x", "labels": {"app.kubernetes.io/name": OURS}}}, where
-        )
-    )
-    assert refused(client.create(pod(serviceAccountName="default", nodeName="n"), where))
+    as_ours = objects.pod("x", {"app.kubernetes.io/name": OURS}) | {"spec": pod()["spec"]}
+    gated = pod(schedulingGates=[{"name": "example.com/later"}])
+    for one in (pod(), gated, as_ours, pod(serviceAccountName="default", nodeName="n")):
+        assert refused(client.create(one, where)), one
 
 
 def test_no_update_brings_it(tenant: tuple[Client, str]) -> None:
@@ -116,17 +114,8 @@ def test_pods_that_a_controller_makes_of_a_tenants_template_may_not(
 def test_our_own_pods_have_it(kept: ControlPlane) -> None:
     kept.api.ensure(account(), OURS)
     for deployment in shipped("Deployment"):
-        template = deployment["spec"]["template"]
-        created = kept.api.create(
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"generateName": "x-"},
-                "spec": template["spec"],
-            },
-            OURS,
-            dry_run=True,
-        )
+        own = pod() | {"spec": deployment["spec"]["template"]["spec"]}
+        created = kept.api.create(own, OURS, dry_run=True)
         assert created.status == 201, created.message
         assert created.json["spec"]["priority"] == 1_000_000_000
 

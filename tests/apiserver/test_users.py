@@ -60,7 +60,7 @@ class User:
         self, cluster: ControlPlane, namespace: str, role: str, folder: Path, command: list[str]
     ) -> None:
         self.namespace, self._folder, self._command = namespace, folder, command
-        self._cluster, self._token = cluster, cluster.allow(namespace, role=role)
+        self._cluster, self._token = cluster, cluster.allow(namespace, role)
         self.client = cluster.client(self._token)
         path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions"
         wait_until(lambda: self.client.answers(path), f"role {role} to be put together", 120)

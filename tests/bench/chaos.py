@@ -9,9 +9,9 @@ import sys
 import time
 from collections import Counter
 
+from tests.apiserver.audit import Audit
 from tests.bench.churn import Churn
 from tests.bench.place import COMMAND, bench_place, parser, print_table, say
-from tests.cluster.audit import Audit
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job, Told

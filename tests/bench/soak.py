@@ -1,12 +1,11 @@
 """Rotate, roll out and end replicas while pods are created all the time, and count what failed: ``python -m tests.bench.soak``.
 
-Two replicas of the webhook behind a balancer of their own, a controller that leads, a real API server
-that calls. The exit status is 1 if any admission failed.
+Two replicas of the webhook as endpoints of their Service, a controller that leads, a real API
+server that calls. The exit status is 1 if any admission failed.
 """
 
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,15 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench.place import COMMAND, bench_place, parser, print_table, say
-from tests.cluster.controller import ACCOUNT, Controller
-from tests.cluster.controlplane import ControlPlane
-from tests.cluster.mounts import kubelet, secret
-from tests.cluster.service import Service
-from tests.cluster.traffic import Traffic
+from tests.apiserver.installation import Installation, injected
+from tests.apiserver.mounts import kubelet, secret
+from tests.apiserver.traffic import Traffic
+from tests.bench.place import bench_place, parser, print_table, say
+from tests.cluster.controlplane import ROUTED, ControlPlane
+from tests.cluster.installation import install_yaml
+from tests.cluster.processes import run_command
+from tests.profiles import as_text
 from tests.waiting import wait_until
 
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
+PROFILES = as_text("train: {pods: all}")
+RELOADED = "certificate reloaded"
 KUBELET_SECONDS = 0.5
 
 
@@ -36,17 +39,17 @@ def main() -> None:
         rate=(50.0, "admissions a second"),
     ).parse_args()
     with bench_place("soak") as (folder, stack):
-        plane = stack.enter_context(ControlPlane(folder / "plane"))
+        plane = stack.enter_context(ControlPlane(folder / "plane", ROUTED))
         plane.create_namespace("soak", {"fabric-injector.io/profile": "train"})
-        service = stack.enter_context(Service(plane, folder / "service", COMMAND))
-        traffic = stack.enter_context(Traffic(plane.api, "soak", options.rate))
+        plane.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
+        service = stack.enter_context(Installation(plane, folder, HURRIED, PROFILES))
+        service.start_controller()
+        for _ in range(2):
+            service.start_webhook()
+        stack.enter_context(kubelet(plane.api, service.tls_dir, KUBELET_SECONDS))
+        wait_until(lambda: injected(plane.api, "soak", "train"), "the Service to be called")
+        traffic = stack.enter_context(Traffic(plane.api, "soak", "train", options.rate))
         report = Report(traffic)
-        with report.phase("the first certificate of the controller", 1):
-            stack.enter_context(kubelet(plane.api, service.tls_dir, KUBELET_SECONDS))
-            stack.enter_context(
-                Controller(plane, folder / "controller", HURRIED, ACCOUNT[0], "--certificates=self")
-            )
-            await_secret(plane, service, None)
         with report.phase("rotations of CA and leaf", options.rotations):
             repeat(options.rotations, lambda: rotate(plane, service, folder))
         with report.phase("rollouts of two replicas", options.rollouts):
@@ -55,7 +58,7 @@ def main() -> None:
             repeat(options.ends, lambda: replace_one(service))
     report.print(options.rate)
     if traffic.failures:
-        sys.exit(f"failed: {[each.why for each in traffic.failures[:5]]}")
+        sys.exit(f"failed: {traffic.failures[:5]}")
 
 
 @dataclass
@@ -102,37 +105,24 @@ def repeat(count: int, work: Callable[[], None]) -> None:
         say(f"  {number + 1} of {count}")
 
 
-def rotate(plane: ControlPlane, service: Service, folder: Path) -> None:
+def rotate(plane: ControlPlane, service: Installation, folder: Path) -> None:
     """Ask the leader for a new CA, and wait until every replica serves a leaf of it."""
     before = secret(plane.api)["tls.crt"]
-    environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "admin"))}
+    reloads = {each: each.output().count(RELOADED) for each in service.webhooks}
     command = [*HURRIED, "certs", "rotate", "--authority"]
-    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
-    await_secret(plane, service, before)
-
-
-def await_secret(plane: ControlPlane, service: Service, before: bytes | None) -> None:
-    """Wait until the replicas serve another certificate than *before*."""
-    reloads = [replica.output().count("certificate reloaded") for replica in service.replicas]
+    run_command(command, plane.kubeconfig(folder / "admin")).check_returncode()
+    wait_until(lambda: secret(plane.api)["tls.crt"] != before, "a new certificate", 120)
     wait_until(
-        lambda: secret(plane.api).get("tls.crt", before) != before,
-        "a new certificate in the Secret",
-        120,
-    )
-    wait_until(
-        lambda: all(
-            replica.output().count("certificate reloaded") > count
-            for replica, count in zip(service.replicas, reloads, strict=True)
-        ),
+        lambda: all(each.output().count(RELOADED) > count for each, count in reloads.items()),
         "every replica to take the certificate",
-        60,
     )
 
 
-def replace_one(service: Service) -> None:
+def replace_one(service: Installation) -> None:
     """Start a replica, and end the oldest."""
-    service.start()
-    expect_zero(service.terminate(service.replicas[0]))
+    oldest = next(iter(service.webhooks))
+    service.start_webhook()
+    expect_zero(service.stop_webhook(oldest))
 
 
 def expect_zero(*statuses: int | None) -> None:

@@ -112,12 +112,8 @@ def operator_source(name: str) -> Path:
         return go_module(f"{operator.source}@{operator.version}")
     folder = cache_folder() / "operators" / f"{name}-{operator.version}"
     if not (folder / "go.mod").is_file():
-        branch = ("--branch", operator.version, "--depth", "1")
-        try:
-            run(["git", "clone", "--quiet", *branch, operator.source, str(folder)], Path("/"))
-        except AssetsUnavailable as problem:
-            told = f"{SOURCES} may name a folder with a checkout `{name}`"
-            raise AssetsUnavailable(f"{problem}\n{told}") from problem
+        options = ("--quiet", "--branch", operator.version, "--depth", "1")
+        run(["git", "clone", *options, operator.source, str(folder)])
     return folder
 
 
@@ -133,7 +129,7 @@ def cache_folder() -> Path:
 
 def go_module(module: str) -> Path:
     """Give the folder of a Go module, ``path@version``, downloaded if need be."""
-    done = run(["go", "mod", "download", "-json", module], Path("/"))
+    done = run(["go", "mod", "download", "-json", module])
     return Path(json.loads(done)["Dir"])
 
 
@@ -143,12 +139,12 @@ def go_version() -> str:
     return run(["go", "env", "GOVERSION"], TOOLS / "kubernetes").strip()
 
 
-def run(command: list[str], folder: Path) -> str:
+def run(command: list[str], folder: Path = Path("/"), **environment: str) -> str:
     """Run a command without C and without a workspace of the user; give what it prints."""
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+    env = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", **environment}
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace"
+            command, cwd=folder, env=env, capture_output=True, text=True, errors="replace"
         )
     except FileNotFoundError as error:
         raise AssetsUnavailable(f"{command[0]} is not on PATH; install it") from error

@@ -62,15 +62,13 @@ class Client:
 
         A body of str or bytes is sent as it is, any other as JSON. Without a Content-Type a PATCH is a merge patch.
         """
-        sent = {**self._headers, "Content-Type": _content_type(method), **(headers or {})}
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        sent = {**self._headers, "Content-Type": kind, **(headers or {})}
         data = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
         answer = self._pool.request(method, self._url + path, body=data, headers=sent)
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
-        return Response(
-            answer.status,
-            answer.headers,
-            json.loads(answer.data) if is_json else answer.data.decode(),
-        )
+        told = json.loads(answer.data) if is_json else answer.data.decode()
+        return Response(answer.status, answer.headers, told)
 
     def expect(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
@@ -127,7 +125,3 @@ class Client:
                 resource["kind"]: resource for resource in found if "/" not in resource["name"]
             }
         return kind in self._resources[root]
-
-
-def _content_type(method: str) -> str:
-    return "application/merge-patch+json" if method == "PATCH" else "application/json"

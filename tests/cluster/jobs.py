@@ -42,27 +42,19 @@ class Job:
     def master(self) -> str:
         return f"{self.name}-0"
 
-    def create(self, size: int, *, first: int = 0) -> list[str]:
-        """Create so many pods, rank 0 among them unless *first* says otherwise; give their names."""
-        created = [f"{self.name}-{rank}" for rank in range(first, first + size)]
+    def create(self, size: int) -> list[str]:
+        """Create so many pods, rank 0 first; give their names."""
+        created = [f"{self.name}-{rank}" for rank in range(size)]
         for name in created:
             self.create_pod(name)
         return created
 
-    def create_pod(
-        self,
-        name: str,
-        **metadata: Any,
-    ) -> dict[str, Any]:
+    def create_pod(self, name: str, **metadata: Any) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
         marks = pods.member_metadata(name, role, self.key, network=f"{NETWORK}@net1/any")
-        container = pods.minimal_container("main")
-        pod = pods.minimal_pod(
-            container,
-            metadata={"namespace": self.namespace, **marks, **metadata},
-            restartPolicy="OnFailure",
-        )
+        own = {"namespace": self.namespace, **marks, **metadata}
+        pod = pods.minimal_pod(metadata=own, restartPolicy="OnFailure")
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created
 
@@ -87,53 +79,33 @@ class Job:
 
     def told(self) -> dict[str, Told]:
         """Give what each pod of the job is told, by name."""
-        listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")[
-            "items"
-        ]
-        return {pod["metadata"]["name"]: _told(pod) for pod in listed}
+        listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")
+        return {pod["metadata"]["name"]: _told(pod) for pod in listed["items"]}
 
     def wait_until_told(
         self, address: str, pods: Iterable[str] | None = None, seconds: float = 60
     ) -> None:
-        """Wait until the pods (all of the job) are told that rank 0 is at the address; fail naming those that are not."""
-        wrong: dict[str, Told] = {}
+        """Wait until the pods (all of the job) are told that rank 0 is at the address."""
 
         def all_told() -> bool:
             found = self.told()
-            wrong.clear()
-            wrong.update(
-                (name, found[name]) for name in pods or found if found[name].master != address
-            )
-            return not wrong
+            return all(found[name].master == address for name in pods or found)
 
-        try:
-            wait_until(
-                all_told,
-                f"{address} on all pods of {self.namespace}/{self.name}",
-                seconds,
-                interval=0.05,
-            )
-        except Exception as error:
-            raise AssertionError(f"{error}; but {wrong}") from None
+        where = f"{address} on all pods of {self.namespace}/{self.name}"
+        wait_until(all_told, where, seconds, interval=0.05)
 
 
 def as_sent(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """Give a pod, as a fixture or a saved manifest holds it, in the form in which it is created; *metadata* is put in."""
-    dropped = (
-        "namespace",
-        "resourceVersion",
-        "uid",
-        "creationTimestamp",
-        "managedFields",
-        "generation",
-    )
-    kept = {key: value for key, value in pod["metadata"].items() if key not in dropped}
+    """Give a pod of a fixture, or as it was saved, in the form in which it is created.
+
+    *metadata* is put in.
+    """
+    sent = ("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers")
+    kept = {key: value for key, value in pod["metadata"].items() if key in sent}
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": kept | metadata, "spec": spec}
 
 
 def _told(pod: dict[str, Any]) -> Told:
     annotations = pod["metadata"].get("annotations") or {}
-    return Told(
-        *(annotations.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))
-    )
+    return Told(*map(annotations.get, (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)))

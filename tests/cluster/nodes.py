@@ -1,13 +1,10 @@
 """Nodes of a cluster, and what calls their pods ready as kubelets do; nothing runs in them."""
 
-import time
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.waiting import wait_until
-
 from .client import Client
-from .mounts import again_and_again
 from .objects import made
 
 READY = {"type": "Ready", "status": "True"}
@@ -48,39 +45,19 @@ def kubelets(api: Client) -> Iterator[None]:
         yield
 
 
-class Deployed:
-    """One of our Deployments on these nodes."""
+@contextmanager
+def again_and_again(work: Callable[[], None], period: float) -> Iterator[None]:
+    """Do the work in a thread until the block is left, with pauses of *period* seconds."""
+    ended = threading.Event()
 
-    def __init__(self, api: Client, component: str) -> None:
-        deployments = "/apis/apps/v1/namespaces/fabric-injector/deployments"
-        self._api, self._component = api, component
-        self._path = f"{deployments}/fabric-injector-{component}"
+    def run() -> None:
+        while not ended.wait(period):
+            work()
 
-    def begin(self) -> None:
-        """Begin to replace its pods, as `kubectl rollout restart` does."""
-        annotations = {"kubectl.kubernetes.io/restartedAt": str(time.time_ns())}
-        template = {"metadata": {"annotations": annotations}}
-        self._api.expect("PATCH", self._path, {"spec": {"template": template}})
-
-    def wait(self, seconds: float = 60) -> list[str]:
-        """Wait until the newest version alone runs, whole; give its pods' nodes."""
-        wait_until(self._is_complete, f"{self._component} to be rolled out", seconds)
-        return self._nodes()
-
-    def _nodes(self) -> list[str]:
-        selector = f"app.kubernetes.io/component%3D{self._component}"
-        path = f"/api/v1/namespaces/fabric-injector/pods?labelSelector={selector}"
-        return [
-            each["spec"].get("nodeName", "")
-            for each in self._api.expect("GET", path)["items"]
-            if not each["metadata"].get("deletionTimestamp")
-        ]
-
-    def _is_complete(self) -> bool:
-        found = self._api.expect("GET", self._path)
-        status, wanted = found.get("status", {}), found["spec"]["replicas"]
-        counts = [
-            status.get(key, 0) for key in ("replicas", "updatedReplicas", "availableReplicas")
-        ]
-        current = status.get("observedGeneration") == found["metadata"]["generation"]
-        return current and counts == [wanted] * 3 and len(self._nodes()) == wanted
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(30)

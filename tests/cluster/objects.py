@@ -1,7 +1,12 @@
 """Objects of the API, written from a few words."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import yaml
+
+from .pki import write_private
 
 
 def made(kind: str, name: str, **fields: Any) -> dict[str, Any]:
@@ -45,3 +50,20 @@ def without_token(spec: Mapping[str, Any]) -> dict[str, Any]:
                 for each in spec[kind]
             ]
     return found
+
+
+def write_kubeconfig(
+    path: Path, server: str, token: str = "secret", *, ca: Path | None = None, namespace: str = ""
+) -> Path:
+    """Write a kubeconfig for the bearer of the token, for its owner alone; give its path."""
+    authority = {"certificate-authority": str(ca)} if ca else {}
+    own = {"namespace": namespace} if namespace else {}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": {"server": server, **authority}}],
+        "users": [{"name": "test", "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", **own}}],
+        "current-context": "test",
+    }
+    return write_private(path, yaml.safe_dump(config).encode())

@@ -1,8 +1,8 @@
 """Throw-away certificates: one authority, and certificates of servers and clients that it signs."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -28,8 +28,8 @@ class Authority:
         return self._pair.certificate
 
     def write(self, folder: Path, names: Sequence[str] = ("localhost",)) -> Path:
-        """Write ca.crt, tls.crt and tls.key for a server on 127.0.0.1 and the names and addresses into the folder; give it back."""
-        addresses = [name for name in names if _is_address(name)]
+        """Write ca.crt, tls.crt and tls.key of a server on 127.0.0.1 and the names; give the folder."""
+        addresses = [name for name in names if re.fullmatch(r"[\d.]+", name)]
         served = issue_serving(
             self._pair,
             names[0],
@@ -46,6 +46,7 @@ class Authority:
         issuer_key = serialization.load_pem_private_key(self._pair.key, None)
         assert isinstance(issuer_key, ec.EllipticCurvePrivateKey)
         key = ec.generate_private_key(ec.SECP256R1())
+        by = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)]))
@@ -54,10 +55,7 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(issuer.not_valid_before_utc)
             .not_valid_after(issuer.not_valid_after_utc)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
-                critical=False,
-            )
+            .add_extension(by, critical=False)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         )
         if dns_names:
@@ -93,11 +91,3 @@ def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         _PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -20,7 +20,7 @@ _TAKEN: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on, below those that the kernel hands to outgoing connections.
+    """Give a port that nobody listens on, below those of outgoing connections.
 
     No other test process of this machine gets it, since the server binds it only a while later.
     """
@@ -39,10 +39,9 @@ def run_command(
     command: Sequence[str | Path], kubeconfig: Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end with this kubeconfig, nothing to read, and its output captured."""
-    found = {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBERNETES_SERVICE_HOST": ""}
     return subprocess.run(
         command,
-        env=found | environment,
+        env=own_environment(kubeconfig) | environment,
         capture_output=True,
         text=True,
         timeout=240,
@@ -50,8 +49,15 @@ def run_command(
     )
 
 
+def own_environment(kubeconfig: Path | None = None) -> dict[str, str]:
+    """Give this process's environment without settings of ours; with a kubeconfig where given."""
+    dropped = ("KUBERNETES_", "FABRIC_INJECTOR_", "POD_NAME")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+    return kept | ({"KUBECONFIG": str(kubeconfig)} if kubeconfig else {})
+
+
 def sum_of(text: str, name: str, labels: Mapping[str, str]) -> float:
-    """Give the sum of a metric over the series that carry these labels, of what a process offers."""
+    """Give the sum of a metric over the series with these labels, of what a process offers."""
     wanted = {f'{key}="{value}"' for key, value in labels.items()}
     lines = (line for line in text.splitlines() if line.startswith(name))
     series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in lines)
@@ -62,30 +68,14 @@ def sum_of(text: str, name: str, labels: Mapping[str, str]) -> float:
     )
 
 
-def status_of(url: str) -> int | None:
-    """Give the status of a GET, such as of a probe's path; None if nothing answers."""
-    with suppress(urllib3.exceptions.HTTPError):
-        return urllib3.request("GET", url, retries=False, timeout=5).status
-    return None
-
-
-def text_of(url: str) -> str:
-    """Give the body of a GET, such as of /metrics."""
-    return urllib3.request("GET", url, retries=False, timeout=5).data.decode()
-
-
-def own_environment(kubeconfig: Path) -> dict[str, str]:
-    """Give this process's environment without settings of ours, and with this kubeconfig."""
-    dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
-    return {**kept, "KUBECONFIG": str(kubeconfig)}
-
-
 class Server:
     """A process that runs in the background, with its output in a file."""
 
     def __init__(
-        self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str | Path],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start the command; its output is added to the log."""
         self.name = Path(command[0]).name
@@ -98,7 +88,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=None if environment is None else dict(environment),
+                env=environment,
                 start_new_session=True,
             )
 
@@ -119,20 +109,15 @@ class Server:
             self.kill()
             raise
 
-    def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
-        """Wait until `ready` holds; raise NotReady with the end of the log if the process ends or time is over."""
-
-        def ready_or_ended() -> bool:
-            return not self.running() or ready()
-
+    def wait_ready(self, ready: Callable[[], object], seconds: float = 120) -> None:
+        """Wait until `ready` holds; raise NotReady with the end of the log if it ends before."""
         try:
-            wait_until(ready_or_ended, f"{self.name} to be ready", seconds)
+            wait_until(lambda: not self.running() or ready(), f"{self.name} to be ready", seconds)
+            if not self.running():
+                raise NotReady(f"{self.name} ended with status {self.process.returncode}")
         except NotReady as error:
-            raise NotReady(f"{error}\n{self._tail()}") from None
-        if not self.running():
-            raise NotReady(
-                f"{self.name} ended with status {self.process.returncode}\n{self._tail()}"
-            )
+            end = "\n".join(self.output().splitlines()[-25:])
+            raise NotReady(f"{error}\n{end}") from None
 
     def stop(self, grace: float = 15) -> int:
         """End the process group, by force after the grace period; give the exit status."""
@@ -153,37 +138,52 @@ class Server:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
-    def _tail(self) -> str:
-        return "\n".join(self.output().splitlines()[-25:])
-
 
 class Program:
-    """A program of ours that serves probes and metrics, and may be stopped and started again."""
+    """A program of ours that serves probes and metrics, and may be stopped and started again.
 
-    def __init__(self, log: Path) -> None:
-        """Choose its metrics port; its output is added to the log."""
-        self.log = log
-        self.metrics_port = free_port()
-        self.metrics_url = f"http://127.0.0.1:{self.metrics_port}"
+    *command* lacks the option of the metrics' port, which is chosen here.
+    """
+
+    def __init__(
+        self, log: Path, command: Sequence[str], environment: Mapping[str, str], probe: str
+    ) -> None:
+        """Prepare it; it has started once the path *probe* is answered with 200."""
+        self.log, self.environment = log, {**environment}
+        port = free_port()
+        self.metrics_url = f"http://127.0.0.1:{port}"
+        self._command, self._probe = [*command, f"--metrics-listen=127.0.0.1:{port}"], probe
         self._server: Server | None = None
 
-    def run(
-        self, command: Sequence[str], environment: Mapping[str, str], path: str, seconds: float
-    ) -> None:
-        """Start it and wait until the path of the metrics port is answered with 200."""
-        self._server = Server(command, self.log, environment)
-        self._server.wait_ready(lambda: self.status(path) == 200, seconds)
+    def start(self) -> None:
+        """Start it and wait until it answers; after `stop` or its end it has the same ports."""
+        self._server = Server(self._command, self.log, self.environment)
+        self._server.wait_ready(lambda: self.status(self._probe) == 200)
 
     def stop(self, *, force: bool = False) -> int | None:
         """Stop it by SIGTERM, or by SIGKILL; give its exit status, None if it was not running."""
         if self._server is None:
             return None
         server, self._server = self._server, None
-        return server.kill() if force else server.stop(20)
+        return server.kill() if force else server.stop(40)
+
+    def is_running(self) -> bool:
+        """Tell whether the process lives."""
+        return self._server is not None and self._server.running()
 
     def status(self, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        return status_of(self.metrics_url + path)
+        with suppress(urllib3.exceptions.HTTPError):
+            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
+        return None
+
+    def metric(self, name: str, /, **labels: str) -> float:
+        """Give the sum of a metric over the series with these labels; 0 where nothing answers."""
+        with suppress(urllib3.exceptions.HTTPError):
+            url = f"{self.metrics_url}/metrics"
+            answer = urllib3.request("GET", url, retries=False, timeout=5)
+            return sum_of(answer.data.decode(), name, labels)
+        return 0.0
 
     def output(self) -> str:
         """Give all that was logged, over restarts too."""

@@ -1,7 +1,6 @@
-"""The webhook's server process, run against a real API server with the privileges that it will have in a cluster."""
+"""The webhook's server process, run against a real API server with its privileges in a cluster."""
 
 import base64
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,29 +12,24 @@ import yaml
 from tests.waiting import wait_until
 
 from .controlplane import BASE, ControlPlane
-from .objects import account, pod
+from .objects import account, made, pod
 from .pki import Authority
-from .processes import Program, free_port, own_environment, text_of
+from .processes import Program, free_port, own_environment
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
 PROBE_NAMESPACE = "fabric-injector-probe"
 
 
-def installed_command() -> list[str] | None:
-    """Give the `fabric-injector` of this Python environment, else the one on PATH, else None."""
-    beside = Path(sys.executable).with_name("fabric-injector")
-    found = str(beside) if beside.is_file() else shutil.which("fabric-injector")
-    return [found] if found else None
+def installed_command() -> list[str]:
+    """Give the `fabric-injector` of this Python environment."""
+    return [str(Path(sys.executable).with_name("fabric-injector"))]
 
 
 def default_configuration() -> dict[str, Any]:
-    """Give the MutatingWebhookConfiguration that is shipped, without a clientConfig."""
-    configuration: dict[str, Any] = yaml.safe_load(
-        (BASE / "mutating-webhook-configuration.yaml").read_text()
-    )
-    for entry in configuration["webhooks"]:
-        del entry["clientConfig"]
+    """Give the MutatingWebhookConfiguration that is shipped."""
+    text = (BASE / "mutating-webhook-configuration.yaml").read_text()
+    configuration: dict[str, Any] = yaml.safe_load(text)
     return configuration
 
 
@@ -49,9 +43,9 @@ def calling(configuration: Mapping[str, Any], url: str, authority: Authority) ->
 class Webhook(Program):
     """The server and its registration, from entering the `with` block until it is left.
 
-    On entry the API server is known to call the webhook, on exit to call it no more. Two at a
-    time need configurations with different names. `configuration` may be one of the caller's, which must
-    reach pods in namespaces with a profile label; every entry of it gets the server's URL and caBundle.
+    On entry the API server is known to call the webhook, on exit to call it no more. Two at a time
+    need configurations with different names. `configuration` may be one of the caller's, which must
+    reach pods in namespaces with a profile label; its entries get the server's URL and caBundle.
     """
 
     def __init__(
@@ -61,40 +55,47 @@ class Webhook(Program):
         profiles: Path | None,
         command: Sequence[str],
         configuration: Mapping[str, Any] | None = None,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare a server that keeps certificate, kubeconfig and log in the folder and reads the profiles file, None: objects."""
-        super().__init__(folder / "webhook.log")
-        self.control_plane = control_plane
+        """Prepare a server that keeps its files in the folder.
+
+        It reads the profiles file, None: objects.
+        """
+        self.control_plane, self.profiles, self._folder = control_plane, profiles, folder
         self.tls_dir = folder / "tls"
-        self.profiles = profiles
         self.configuration = {**(configuration or default_configuration())}
         self.name = str(self.configuration["metadata"]["name"])
         self.authority = Authority("webhook of the tests")
-        admission, dry_run = (free_port() for _ in range(2))
-        self.url = f"https://127.0.0.1:{admission}"
-        self.dry_run_url = f"http://127.0.0.1:{dry_run}"
-        self._folder = folder
-        self._environment = environment or {}
-        self._command = [
+        admission, dry_run = (f"127.0.0.1:{free_port()}" for _ in range(2))
+        self.url, self.dry_run_url = f"https://{admission}", f"http://{dry_run}"
+        words = [
             *command,
             "serve",
             *([f"--profiles={profiles}"] if profiles else []),
             f"--tls-dir={self.tls_dir}",
-            f"--listen=127.0.0.1:{admission}",
-            f"--dry-run-listen=127.0.0.1:{dry_run}",
-            f"--metrics-listen=127.0.0.1:{self.metrics_port}",
+            f"--listen={admission}",
+            f"--dry-run-listen={dry_run}",
             f"--webhook-configuration={self.name}",
         ]
+        environment = own_environment(folder / "kubeconfig")
+        super().__init__(folder / "webhook.log", words, environment, "/readyz")
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Register the webhook, start its server, and return once the API server calls it."""
+        plane = self.control_plane
         with self._stack:
-            self._write_files()
+            self.authority.write(self.tls_dir)
+            plane.ensure_shipped("namespace", "rbac-webhook")
+            token = plane.service_account_token(*ACCOUNT)
+            plane.kubeconfig(self._folder / "kubeconfig", token)
+            probed = made("v1 Namespace", PROBE_NAMESPACE)
+            probed["metadata"]["labels"] = {"fabric-injector.io/profile": "probe"}
+            plane.api.ensure(probed)
+            plane.api.ensure(account(), PROBE_NAMESPACE)
             self._stack.callback(self.stop)
             self._stack.callback(self._unregister)
-            self._register()
+            body = calling(self.configuration, f"{self.url}/mutate", self.authority)
+            plane.api.expect("POST", CONFIGURATIONS, body)
             self.start()
             wait_until(self._is_called, "the API server to call the webhook", interval=0.05)
             self._stack = self._stack.pop_all()
@@ -104,46 +105,19 @@ class Webhook(Program):
         """Remove the registration, then stop the server."""
         self._stack.close()
 
-    def start(self) -> None:
-        """Start the server and wait until it is ready; after `stop` it has the same ports again."""
-        self.run(self._command, self._server_environment(), "/readyz", 30)
-
-    def metrics(self) -> str:
-        """Give the server's own metrics as text."""
-        return text_of(self.metrics_url + "/metrics")
-
     def calls(self) -> float:
-        """Give how often the API server has called this webhook, readiness probes of these fixtures included."""
+        """Give how often the API server has called this webhook, by these fixtures too."""
         entries = [entry["name"] for entry in self.configuration["webhooks"]]
         metric = "apiserver_admission_webhook_request_total"
         return sum(self.control_plane.metric(metric, name=entry) for entry in entries)
 
-    def _write_files(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self.authority.write(self.tls_dir)
-        self.control_plane.ensure_shipped("namespace", "rbac-webhook")
-        self.control_plane.kubeconfig(
-            self._folder / "kubeconfig", self.control_plane.service_account_token(*ACCOUNT)
-        )
-        probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
-        self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
-        self.control_plane.api.ensure(account(), PROBE_NAMESPACE)
-
-    def _register(self) -> None:
-        body = calling(self.configuration, f"{self.url}/mutate", self.authority)
-        self.control_plane.api.expect("POST", CONFIGURATIONS, body)
-
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
-        wait_until(
-            lambda: not self._is_called(), "the API server to forget the webhook", interval=0.05
-        )
+        gone = "the API server to forget the webhook"
+        wait_until(lambda: not self._is_called(), gone, interval=0.05)
 
     def _is_called(self) -> bool:
         before = self.calls()
         probe = pod(annotations={"probe": "true"})
         self.control_plane.api.create(probe, PROBE_NAMESPACE, dry_run=True)
         return self.calls() > before
-
-    def _server_environment(self) -> dict[str, str]:
-        return {**own_environment(self._folder / "kubeconfig"), **self._environment}

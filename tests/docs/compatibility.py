@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests import ROOT
 from tests.cluster.assets import FILE, TOOLS
-from tests.cluster.operators import rows, torchx
-from tests.operators import test_torchx
+from tests.cluster.operators import rows
+from tests.operators import test_torchx, torchx
 from tests.peer.suite import VERSION as PEER
 
 PAGE = Path(__file__).with_name("compatibility.md.in")

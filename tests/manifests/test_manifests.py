@@ -166,6 +166,10 @@ def test_says_of_every_object_which_part_it_belongs_to() -> None:
         assert labels["app.kubernetes.io/name"] == "fabric-injector"
         if (each["kind"], each["metadata"]["name"]) not in shared:
             assert labels["app.kubernetes.io/component"] in COMPONENTS
+            other = (
+                "controller" if labels["app.kubernetes.io/component"] == "webhook" else "webhook"
+            )
+            assert other not in each["metadata"]["name"]
 
 
 def test_every_exception_of_the_scanner_is_argued() -> None:

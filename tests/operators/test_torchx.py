@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from tests.cluster.node.fixtures import NamespaceFactory
-from tests.cluster.operators import torchx
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import (
     assert_decided_as_predicted,
     assert_met_on_the_fabric,
 )
 from tests.cluster.operators.rows import NEWEST
-from tests.cluster.operators.torchx import HOLD
+from tests.operators import torchx
+from tests.operators.torchx import HOLD
 from webhook.core import names
 from webhook.core.model import Object
 

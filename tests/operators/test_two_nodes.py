@@ -10,10 +10,10 @@ from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.pods import Pod, container_state
-from tests.cluster.operators import torchx
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.rows import NEWEST
+from tests.operators import torchx
 from webhook.core import names
 from webhook.core.model import Object
 

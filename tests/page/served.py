@@ -24,7 +24,7 @@ class ServedPage(Program):
         super().__init__(log, [sys.executable, "-m", "tests.page.served", *map(str, files)])
 
     def __enter__(self) -> Self:
-        self.start(lambda: bool(self.url), "the page to be served", stdout=True)
+        self.start(lambda: self.url)
         return self
 
     @property

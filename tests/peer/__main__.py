@@ -10,8 +10,7 @@ import yaml
 
 from tests.cluster.assets import AssetsUnavailable
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.mounts import again_and_again
-from tests.cluster.nodes import kubelets
+from tests.cluster.nodes import again_and_again, kubelets
 from tests.cluster.webhook import Webhook
 from tests.peer.cluster import follow, prepare
 from tests.peer.recorded import RecordDiffers, check_recorded

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from tests.cluster import processes
+from tests.cluster.objects import write_kubeconfig
 from tests.cluster.processes import free_port
 from tests.fake_apiserver import NETWORKS, FakeApiServer
 from tests.peer.suite import GO, build
-from tests.sockets.server import Server, write_kubeconfig
+from tests.sockets.server import Server
 
 _PACKAGES = {"pkg/webhook/webhook.go": "webhook", "pkg/tools/cache.go": "cache"}
 """Files that ask for the service account's configuration, and their packages."""
@@ -51,27 +50,30 @@ def peer_server(
                 annotations=metadata["annotations"],
                 spec=network["spec"],
             )
-        environment = {
-            **os.environ,
-            "KUBECONFIG": str(write_kubeconfig(folder / "kubeconfig", api.url)),
-            "KUBE_FEATURE_WatchListClient": "false",
-        }
+        kubeconfig = write_kubeconfig(folder / "kubeconfig", api.url)
         port = free_port()
         command = [
+            *("env", f"KUBECONFIG={kubeconfig}", "KUBE_FEATURE_WatchListClient=false"),
             *(str(program), "-insecure", "-logtostderr", "-bind-address=127.0.0.1"),
             *(f"-port={port}", f"-health-check-port={free_port()}"),
             f"-tls-cert-file={tls_dir / 'tls.crt'}",
             f"-tls-private-key-file={tls_dir / 'tls.key'}",
         ]
-        running = processes.Server(command, folder / "peer.log", environment)
-        try:
-            running.wait_ready(lambda: is_open(port), 60)
-            server = Server(folder / "peer.log")
-            server.process = running.process
-            server.addresses = {"admission": f"https://127.0.0.1:{port}"}
+        with Peer(folder / "peer.log", port, command) as server:
             yield server
-        finally:
-            running.kill()
+
+
+class Peer(Server):
+    """Its process, which listens on the port."""
+
+    def __init__(self, log: Path, port: int, command: list[str]) -> None:
+        super().__init__(log, command=command)
+        self.port = port
+
+    def __enter__(self) -> Self:
+        self.start(lambda: is_open(self.port))
+        self.addresses = {"admission": f"https://127.0.0.1:{self.port}"}
+        return self
 
 
 def is_open(port: int) -> bool:

@@ -58,7 +58,7 @@ class LocalPage(Program):
     def __init__(
         self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES
     ) -> None:
-        self.kubeconfig = write_kubeconfig(folder / "kubeconfig", url, SPACE)
+        self.kubeconfig = write_kubeconfig(folder / "kubeconfig", url, namespace=SPACE)
         given = ["--kubeconfig", str(self.kubeconfig), *options]
         if profiles is not None:
             self.profiles = folder / "profiles.yaml"
@@ -68,7 +68,7 @@ class LocalPage(Program):
         self.key = ""
 
     def __enter__(self) -> Self:
-        self.start(lambda: bool(self.addresses), "the page's address", stdout=True)
+        self.start(lambda: self.addresses)
         return self
 
     @property

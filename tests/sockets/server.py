@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import signal
 import socket
 import ssl
@@ -13,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-import yaml
-
+from tests.cluster import processes
+from tests.cluster.objects import write_kubeconfig as write_kubeconfig
 from tests.waiting import wait_until
 
 ANY_PORT = "127.0.0.1:0"
@@ -55,70 +53,24 @@ class Program:
     def __init__(self, log: Path, command: Sequence[str | Path]) -> None:
         self.log = log
         self._command = command
-        self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
 
-    def start(self, is_ready: Callable[[], bool], what: str, *, stdout: bool = False) -> None:
-        """Start it, and wait until it is ready; *stdout*: that goes to the log too."""
-        with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=output if stdout else None,
-                stderr=output,
-                cwd=ROOT,
-                env=environment(),
-                start_new_session=True,
-            )
-        try:
-            wait_until(lambda: self.ended() or is_ready(), what, 60)
-            if self.ended():
-                raise AssertionError(
-                    f"the server ended with {self.process.returncode}:\n{self.log.read_text()}"
-                )
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+    def start(self, is_ready: Callable[[], object]) -> None:
+        """Start it, and wait until it is ready."""
+        self._running = processes.Server(self._command, self.log, processes.own_environment())
+        with self._running.starting():
+            self._running.wait_ready(is_ready)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(self.seconds_to_end)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+    def __exit__(self, *_: object) -> None:
+        self._running.stop(self.seconds_to_end)
 
-    def ended(self) -> bool:
-        return self.process.poll() is not None
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        return self._running.process
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """End it in less than the 30 s that the kubelet grants; give the exit status."""
         self.process.send_signal(number)
         return self.process.wait(25)
-
-
-def environment() -> dict[str, str]:
-    """Give this process's environment, without what would choose options of ours or a cluster."""
-    ours = ("FABRIC_INJECTOR_", "KUBERNETES_")
-    return {key: value for key, value in os.environ.items() if not key.startswith(ours)}
-
-
-def write_kubeconfig(path: Path, url: str, namespace: str = "default") -> Path:
-    """Write one that names the API server at *url*; give its path."""
-    config = {
-        "current-context": "here",
-        "contexts": [
-            {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
-        ],
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
-        "users": [{"name": "u", "user": {"token": "secret-token"}}],
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 class Server(Program):
@@ -143,7 +95,7 @@ class Server(Program):
         self.authority = Path(folders[-1].partition("=")[2], "ca.crt") if folders else Path()
 
     def __enter__(self) -> Self:
-        self.start(lambda: bool(self.lines(self.begun)), "the server to serve")
+        self.start(lambda: self.lines(self.begun))
         self.addresses = self.lines(self.begun)[0]
         self.authority = Path(self.addresses.get("ca", self.authority))
         return self

@@ -1,7 +1,6 @@
 """The process of ``control``: how it starts, and that it ends whatever the API server does."""
 
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,8 +9,10 @@ from typing import TypeAlias
 
 import pytest
 
+from tests.cluster.objects import write_kubeconfig
+from tests.cluster.processes import run_command
 from tests.fake_apiserver import PODS, FakeApiServer, hang
-from tests.sockets.server import Server, environment, write_kubeconfig
+from tests.sockets.server import Server
 from tests.waiting import wait_until
 
 CONTROL = (sys.executable, "-m", "webhook", "control", "--metrics-listen=127.0.0.1:0")
@@ -66,13 +67,7 @@ def test_refuses_to_start_with_what_cannot_be_used(tmp_path: Path, fault: str) -
         address = f"127.0.0.1:{taken.getsockname()[1] if fault == 'port' else 0}"
         options = ["--lease=x"] if fault == "option" else []
         chosen = tmp_path / "none" if fault == "kubeconfig" else kubeconfig
-        result = subprocess.run(
-            [*CONTROL[:-1], f"--metrics-listen={address}", *options],
-            env=environment() | {"KUBECONFIG": str(chosen)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        result = run_command([*CONTROL[:-1], f"--metrics-listen={address}", *options], chosen)
     assert result.returncode == 2, result.stderr
     assert "Traceback" not in result.stderr
     told = {"kubeconfig": str(tmp_path / "none"), "port": address, "option": "--lease"}[fault]

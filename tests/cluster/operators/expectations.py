@@ -12,6 +12,7 @@ from .cluster import Cluster
 
 MIB = 1 << 20
 EXCHANGED = 16 * MIB
+DECIDED = (names.STATUS, names.NETWORKS, names.RENDEZVOUS_NETWORK)
 IDLE_BYTES = 256 << 10
 """What eth0 carries besides data: look-ups of names, the few kilobytes of a meeting by name, and what torch's etcd rendezvous asks
 for again and again, 74 KiB. One round of the data is 4 MiB."""
@@ -52,35 +53,17 @@ def assert_decided_as_predicted(
     by_role = {entry["rendezvous"]: entry["pod"] for entry in predicted}
     for live in [report.pod.get() for report in reports]:
         foretold = by_role[live["metadata"]["labels"][names.RENDEZVOUS]]
-        assert _status(live) == _status(foretold)
-        assert _fields(live) == _fields(foretold)
+        assert _decided(live) == _decided(foretold)
 
 
-def _status(pod: Object) -> str:
-    return str(pod["metadata"]["annotations"][names.STATUS])
-
-
-def _fields(pod: Object) -> Object:
-    """Give what was injected: variables, networks, wait container, mounts, devices and capabilities of the training container."""
+def _decided(pod: Object) -> Object:
+    """Give what was decided about a pod, and what of it jobs meet and train by."""
     annotations, spec = pod["metadata"]["annotations"], pod["spec"]
     (training,) = (one for one in spec["containers"] if one["name"] == annotations[names.CONTAINER])
-    env = {one["name"]: one.get("valueFrom", one.get("value")) for one in training["env"]}
+    waits = (one for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER)
     return {
-        "env": {
-            name: value
-            for name, value in env.items()
-            if "fabric-injector" in str(value) or name.startswith(("PET_", "NCCL_", "GLOO_"))
-        },
-        "networks": annotations[names.NETWORKS],
-        "rendezvous": annotations[names.RENDEZVOUS_NETWORK],
-        "wait": [
-            one["command"] for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER
-        ],
-        "mounts": sorted(
-            one["mountPath"]
-            for one in training["volumeMounts"]
-            if "serviceaccount" not in one["mountPath"]
-        ),
+        "annotations": [annotations[key] for key in DECIDED],
+        "wait": [one["command"] for one in waits],
         "limits": training["resources"]["limits"],
         "capabilities": training["securityContext"]["capabilities"],
     }

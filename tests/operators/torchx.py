@@ -1,12 +1,11 @@
 """The TorchX command line, in an environment of its own: its requirements exclude ours."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.cluster.assets import AssetsUnavailable, cache_folder
+from tests.cluster.assets import cache_folder
+from tests.cluster.assets import run as run_to_end
 from tests.cluster.fixtures import needed
 from tests.cluster.node.namespace import Namespace
 
@@ -18,13 +17,13 @@ REQUIREMENTS = (f"torchx=={VERSION}", "kubernetes==36.0.3")
 
 
 def torchx() -> Path:
-    """Give the program, from PyPI, in the user's cache; AssetsUnavailable where it cannot be had."""
+    """Give the program, from PyPI, in the user's cache; or AssetsUnavailable."""
     folder = cache_folder() / "torchx" / f"{VERSION}-{sys.implementation.cache_tag}"
     program = folder / "bin" / "torchx"
     if not program.is_file():
-        _run(sys.executable, "-m", "venv", "--clear", str(folder))
-        pip = (str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check")
-        _run(*pip, *REQUIREMENTS)
+        run_to_end([sys.executable, "-m", "venv", "--clear", str(folder)])
+        pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+        run_to_end([*pip, *REQUIREMENTS])
     return program
 
 
@@ -52,13 +51,4 @@ def status(space: Namespace, handle: str) -> str:
 
 
 def _torchx(space: Namespace, *words: str) -> str:
-    return _run(str(needed(torchx)), *words, KUBECONFIG=str(space.kubeconfig))
-
-
-def _run(*command: str, **environment: str) -> str:
-    env = {**os.environ, **environment}
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=env, timeout=600)
-    output = done.stdout + done.stderr
-    if done.returncode != 0:
-        raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{output}")
-    return done.stdout
+    return run_to_end([str(needed(torchx)), *words], KUBECONFIG=str(space.kubeconfig))
