@@ -43,10 +43,13 @@ def stateful_set(workload: Workload) -> Found:
 
 
 def batch_job(workload: Workload) -> Found:
-    """Complete the first two indices of a Job; else its first pod."""
-    template, values = workload.spec.node("template"), {"batch": workload.name}
-    shapes, count = _indices(workload.spec, "NonIndexed")
-    yield from workload.several(template, count, shapes, values, alone="indexed" in shapes)
+    """Complete the first two indices of a Job, also of a CronJob's; else its first pod."""
+    spec, batch = workload.spec, workload.name
+    if workload.kind == "CronJob":
+        spec, batch = spec.node("jobTemplate", "spec"), f"{batch}-0"
+    shapes, count = _indices(spec, "NonIndexed")
+    alone = "indexed" in shapes
+    yield from workload.several(spec.node("template"), count, shapes, {"batch": batch}, alone=alone)
 
 
 def _indices(job: Section, mode: str) -> tuple[str, int]:
@@ -370,13 +373,14 @@ _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (pod, "", "Pod"),
     (equal_pods, "apps", "ReplicaSet Deployment DaemonSet"),
     (stateful_set, "apps", "StatefulSet"),
-    (batch_job, "batch", "Job"),
+    (batch_job, "batch", "Job CronJob"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
     (job_set, "trainer.kubeflow.org", "TrainJob"),
     (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
+    (no_pod, "kubeflow.org", "MXJob"),
     (volcano_job, "batch.volcano.sh", "Job"),
     (ray_cluster, "ray.io", "RayCluster RayJob RayService"),
     (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),
