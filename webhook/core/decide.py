@@ -92,12 +92,15 @@ def _find_job(
     is_rank = isinstance(job, TrainingPod) and profile.pods != "accelerators"
     if not is_rank and not _is_wanted(seen, profile, namespace, job):
         return _leave(seen, profile, job)
+    this = f"pod {podspec.display_name(pod)}"
     if excess:
         advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE}"
-        message = f"pod {podspec.display_name(pod)}: {excess}; {advice} to leave it alone"
-        raise Denied(STEP, Reason.TOO_LARGE, message)
+        raise Denied(STEP, Reason.TOO_LARGE, f"{this}: {excess}; {advice} to leave it alone")
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", job.system, profile.name)
+    if twice := podspec.names_twice(pod):
+        advice = "Kubernetes takes a name once in a pod: give each its own"
+        raise Denied(STEP, Reason.INVALID_POD, f"{this}: {twice}; {advice}")
     return job
 
 

@@ -174,6 +174,19 @@ def volume_named(pod: Object, name: str) -> Object | None:
     return next((volume for volume in volumes(pod) if volume.get("name") == name), None)
 
 
+def names_twice(pod: Object) -> str:
+    """Say which name two volumes or two containers have; empty where none.
+
+    Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers.
+    """
+    for kind, found in (("volumes", volumes(pod)), ("containers", every_container(pod))):
+        given = [name for each in found if (name := each.get("name"))]
+        if len(set(given)) < len(given):
+            twice = next(name for name in given if given.count(name) > 1)
+            return f"two {kind} are named {twice[:_LONGEST_NAME]!r}"
+    return ""
+
+
 def is_host_network(pod: Object) -> bool:
     """Tell whether the pod shares the node's network, so that Multus never runs for it."""
     return bool((pod.get("spec") or _NOTHING).get("hostNetwork"))
