@@ -40,24 +40,4 @@ RESOURCE_CLAIM_TEMPLATES = Resource("resourceclaimtemplates", CLAIMS_V1, optiona
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
-LOCAL_QUEUES = Resource("localqueues", KUEUE)
-CLUSTER_QUEUES = Resource("clusterqueues", KUEUE)
 WORKLOADS = Resource("workloads", KUEUE, optional=True)
-VOLCANO = "/apis/scheduling.volcano.sh"
-POD_GROUPS = Resource("podgroups", f"{VOLCANO}/v1beta1", optional=True)
-
-
-def _jobs(group: str, *kinds: str) -> list[tuple[str, Resource]]:
-    """Return each kind with its resource, which may not be installed."""
-    return [(kind, Resource(f"{kind.lower()}s", f"/apis/{group}", optional=True)) for kind in kinds]
-
-
-JOBS = (
-    *_jobs("trainer.kubeflow.org/v1alpha1", "TrainJob"),
-    *_jobs("jobset.x-k8s.io/v1alpha2", "JobSet"),
-    *_jobs("kubeflow.org/v1", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"),
-    *_jobs("kubeflow.org/v2beta1", "MPIJob"),
-    *_jobs("ray.io/v1", "RayJob", "RayCluster"),
-    *_jobs("batch/v1", "Job"),
-)
-"""Jobs that can be suspended, by kind; each version is asked for, installed or not."""
