@@ -98,8 +98,9 @@ class Installation:
         self._stack.close()
 
     def start_controller(self) -> Program:
-        """Start the controller's container; return once it has written all that is trusted."""
+        """Start the controller's container; return once it is ready and a caBundle is written."""
         controller = self._start("controller")
+        wait_until(lambda: controller.status("/readyz") == 200, "the controller to be ready")
         wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle")
         return controller
 
