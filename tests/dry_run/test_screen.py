@@ -26,6 +26,7 @@ def labelled(**annotations: str) -> str:
     made: Object = yaml.safe_load(POD)
     labels = {names.PROFILE: "rdma-shared"}
     made["metadata"] = {"name": "p", "labels": labels, "annotations": annotations}
+    made["spec"]["initContainers"] = [{"name": "fetch", "image": "i"}]
     return json.dumps(made)
 
 
@@ -36,6 +37,7 @@ def screens() -> dict[str, str]:
         "a TorchX job": shown(run()),
         "a diff": shown(run(labelled()), diff=True),
         "a namespace without a profile": shown(run(POD, namespace="plain")),
+        "each step": shown(run(POD, namespace="plain"), verbose=True),
         "all of it": shown(run(POD, namespace="plain"), diff=True, verbose=True),
         "a label on the pod only": shown(run(labelled(), namespace="plain")),
         "the pod opts out": shown(run(profile="none")),

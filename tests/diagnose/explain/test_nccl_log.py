@@ -37,6 +37,12 @@ def test_networks_and_the_devices_of_channels(
     assert {network: list(named) for network, named in log.channels.items()} == channels
 
 
+def test_a_hostile_log_names_no_end_of_networks() -> None:
+    start = "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET"
+    lines = (f"{start}/N{number}/0" for number in range(80))
+    assert len(read_log(["\n".join(lines).encode()]).channels) == 64
+
+
 def test_where_the_ranks_meet_is_not_what_they_train_over() -> None:
     log = read("bootstrap")
     assert not log.tells

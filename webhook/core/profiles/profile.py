@@ -222,11 +222,6 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
         """Return the claims whose templates the controller keeps."""
         return [claim for claim in self.claims if claim.requests]
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return the labels that the pod gets."""
-        return (self.pod.get("metadata") or {}).get("labels") or {}
-
     @cached_property
     def node_selector(self) -> dict[str, str]:
         """Return the pod's node selector."""
