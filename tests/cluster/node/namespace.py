@@ -26,14 +26,18 @@ class Namespace:
         self.kubeconfig = node.control_plane.kubeconfig(node.folder / "admin.kubeconfig")
 
     def submit(self, manifest: Object) -> Object:
-        """Create an object; give what was made of it. Raise RequestFailed where it is refused."""
+        """Create an object; give what was made of it. Raise RequestFailed where it is refused.
+
+        As its owner would, try again where a webhook does not know the namespace yet (404), or gave
+        no answer in time (500), as on a busy machine.
+        """
         answers = []
 
         def is_answered() -> bool:
             answers.append(self.api.create(manifest, self.name))
-            return answers[-1].status != 404
+            return answers[-1].status not in (404, 500)
 
-        wait_until(is_answered, f"the operators' webhooks to know namespace {self.name}")
+        wait_until(is_answered, f"the webhooks to answer for namespace {self.name}")
         if answers[-1].status != 201:
             raise RequestFailed("POST", self.path, answers[-1])
         return dict(answers[-1].json)
