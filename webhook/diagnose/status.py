@@ -17,7 +17,8 @@ from webhook.diagnose.explain.queues import hold_of, owner_of, owner_of_group, w
 from webhook.diagnose.finding import WEIGHT, Finding
 from webhook.diagnose.jobs import Job, concerns, expected_members, is_injected
 from webhook.diagnose.snapshot import UNREAD, Snapshot
-from webhook.diagnose.wording import duration
+from webhook.diagnose.wording import duration, event_time
+from webhook.kube.resource import Key
 
 Labels = Mapping[str, Mapping[str, str]]
 
@@ -72,14 +73,15 @@ def look_at_all(snapshot: Snapshot, jobs: Iterable[Job]) -> list[JobStatus]:
 
     A job without a live pod is left out, unless its pods are refused, or a queue holds it back.
     """
-    labels = snapshot.readable(snapshot.labels)
+    labels, jobs = snapshot.readable(snapshot.labels), list(jobs)
     shown = [job for job in jobs if job.is_live and _is_shown(job, labels)]
     often = Counter((job.namespace, job.name) for job in shown)
     named = [
         job if often[job.namespace, job.name] == 1 else job._replace(name=job.key or job.name)
         for job in shown
     ]
-    idle = _without_pods(snapshot, labels or {}, shown)
+    newest = {(job.namespace, job.owner): job.newest for job in jobs}
+    idle = _without_pods(snapshot, labels or {}, shown, newest)
     found = [_status(snapshot, job) for job in (*named, *idle)]
     found.sort(key=lambda one: (WEIGHT[one.first.level if one.first else "ok"], *one[:2]))
     return found
@@ -123,28 +125,37 @@ def _status(snapshot: Snapshot, job: Job) -> JobStatus:
     )
 
 
-def _without_pods(snapshot: Snapshot, labels: Labels, jobs: Sequence[Job]) -> Iterator[Job]:
-    """Yield owners that have no pod, in namespaces that ask for a profile."""
+def _without_pods(
+    snapshot: Snapshot, labels: Labels, jobs: Sequence[Job], newest: Mapping[Key, str]
+) -> Iterator[Job]:
+    """Yield owners that have no live pod, in namespaces that ask for a profile.
+
+    *newest*: when each owner's newest pod was created, also one that has ended.
+    """
     owners: dict[str, set[str]] = {}
     for job in jobs:
         owners.setdefault(job.namespace, set()).add(job.owner)
     for space, given in labels.items():
         if names.PROFILE in given:
             known = owners.get(space, set())
-            for name in dict.fromkeys(_idle(snapshot, space, known)):
+            for name in dict.fromkeys(_idle(snapshot, space, known, newest)):
                 if name and name not in known:
                     yield Job(space, name, name, "", ())
 
 
-def _idle(snapshot: Snapshot, space: str, known: Iterable[str]) -> Iterator[str]:
-    """Yield the names of owners whose pods are refused or held back."""
+def _idle(
+    snapshot: Snapshot, space: str, known: Iterable[str], newest: Mapping[Key, str]
+) -> Iterator[str]:
+    """Yield the names of owners whose pods are refused since the newest, or held back."""
     events = snapshot.readable(partial(snapshot.events, space)) or ()
     for event in events:
         subject, reason = event.get("involvedObject") or {}, str(event.get("reason") or "")
         if event.get("type") != "Normal" and subject.get("kind") not in _SERVICES:
             is_of_job = any(concerns(event, owner, frozenset([owner])) for owner in known)
-            if reason.startswith("FailedCreate") and not is_of_job:
-                yield str(subject.get("name") or "")
+            name = str(subject.get("name") or "")
+            is_last = event_time(event) >= newest.get((space, name), "")
+            if reason.startswith("FailedCreate") and is_last and not is_of_job:
+                yield name
     for workload in snapshot.readable(partial(snapshot.workloads, space)) or ():
         if hold_of(workload, snapshot.now) is not None:
             yield owner_of(workload)
