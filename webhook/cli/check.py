@@ -55,11 +55,8 @@ def command(
         given=given,
     )
     findings = check(snapshot)
-    cluster, system, space = (
-        snapshot.connection.title,
-        snapshot.system_namespace,
-        snapshot.namespace,
-    )
+    cluster, space = snapshot.connection.title, snapshot.namespace
+    system = snapshot.system_namespace
     if output:
         head = {"cluster": cluster, "systemNamespace": system, "namespace": space or None}
         print_document({**head, **as_document(findings)}, output)
