@@ -1,5 +1,6 @@
 """Show all jobs, and what is wrong with each: ``fabric-injector status``."""
 
+import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -113,6 +114,7 @@ def _watch(look: Callable[[], Look], output: str | None) -> Sequence[JobStatus]:
                 if jobs is None:
                     raise
                 note(f"not up to date: {error}")
+            gc.collect()  # what this look read, before the next one reads as much
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))
     except KeyboardInterrupt:
         return jobs or ()
