@@ -19,7 +19,7 @@ from webhook.validate.definition import definition
 from .assets import binary
 from .client import Client
 from .objects import account, write_kubeconfig
-from .pki import Authority, new_key_pem, write_private
+from .pki import Authority
 from .processes import Server, free_port, sum_of
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -63,7 +63,6 @@ class ControlPlane:
         """Start etcd and kube-apiserver, and return once custom resources are served."""
         with self._stack:
             keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
-            write_private(keys / "sa.key", new_key_pem())
             (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
             self.api = self.client(self.token)
             etcd = self._start("etcd", peer=f"http://127.0.0.1:{free_port()}")
