@@ -50,8 +50,7 @@ class Driver:
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
         self._server = self._node.start(self._command, f"{self.name}.log")
-        with self._server.starting():
-            self._server.wait_ready(lambda: self._told in self._server.output(), 180)
+        self._server.wait_ready(lambda: self._told in self._server.output(), 180)
 
     def kill(self) -> None:
         """End it at once, as where its node's memory ends."""

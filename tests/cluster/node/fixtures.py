@@ -81,9 +81,7 @@ lasting_namespace = pytest.fixture(scope="module")(_namespaces)
 
 
 @pytest.fixture(scope="session")
-def webhook(
-    node: Node, tier: Tier, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Webhook]:
+def webhook(node: Node, tier: Tier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
     """Run the real server for all tests, registered, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("webhook")
     file = folder / "profiles.yaml"
@@ -92,17 +90,17 @@ def webhook(
         node.api.ensure(definition())
         apply_profiles(node.control_plane, tier.profiles)
     given = None if tier.as_objects else file
-    with Webhook(node.control_plane, folder, given, webhook_command) as running:
+    with Webhook(node.control_plane, folder, given) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def controller_process(
-    node: Node, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+    node: Node, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Controller]:
     """Run the real controller for all tests, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("controller")
-    with Controller(node.control_plane, folder, webhook_command, ACCOUNT[0]) as running:
+    with Controller(node.control_plane, folder, ACCOUNT[0]) as running:
         yield running
 
 
