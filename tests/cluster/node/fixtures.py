@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cluster import fixtures
-from tests.cluster.assets import assets, claim_assets, node_assets
+from tests.cluster.assets import assets
 from tests.cluster.controller import ACCOUNT, Controller
 from tests.cluster.fixtures import built, ended_by_sigterm, unavailable
 from tests.cluster.installation import apply_profiles
@@ -57,13 +57,13 @@ def node(
         pytest.skip(f"a kubelet needs root, these tests run as uid {os.geteuid()}")
     if reason := not_installed(tier.target):
         unavailable(reason)
-    for make in (assets, node_assets):
-        built(pytestconfig, make)
-    programs = built(pytestconfig, claim_assets)["containerd"].parent if tier.with_claims else None
+    for group in ("control-plane", "node"):
+        built(pytestconfig, assets, group)
+    own = built(pytestconfig, assets, "claims")["containerd"].parent if tier.with_claims else None
     folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
     with (
         ended_by_sigterm(),
-        Node(folder, collects_garbage=garbage, containerd=programs) as running,
+        Node(folder, collects_garbage=garbage, containerd=own) as running,
     ):
         yield running
 
