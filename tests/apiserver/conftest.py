@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811 a fixture is imported by name
 """Fixtures for tests against a real API server.
 
     def test_pod(api, namespace, webhook):
@@ -26,7 +25,6 @@ from tests.cluster.fixtures import (
     built,
     ended_by_sigterm,
     needed,
-    webhook_command,
 )
 from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
@@ -132,7 +130,6 @@ def controller_manager(control_plane: ControlPlane) -> Iterator[ControlPlane]:
 def webhook(
     request: pytest.FixtureRequest,
     control_plane: ControlPlane,
-    webhook_command: list[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Webhook]:
     """Run the real server for one module, with its PROFILES, and make the networks of those."""
@@ -144,20 +141,19 @@ def webhook(
             resource = "" if each.resources else f"nvidia.com/{each.network.name}"
             name = f"{each.network.namespace}/{each.network.name}"
             control_plane.api.ensure(network(name, resource))
-    with Webhook(control_plane, folder, profiles, webhook_command) as running:
+    with Webhook(control_plane, folder, profiles) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def controller(
     control_plane: ControlPlane,
-    webhook_command: list[str],
     namespace: NamespaceFactory,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Controller]:
     """Run a controller that leads; at the end nothing of it was refused, and it failed nowhere."""
     folder = tmp_path_factory.mktemp("controller")
-    with Controller(control_plane, folder, webhook_command, namespace()) as running:
+    with Controller(control_plane, folder, namespace()) as running:
         running.wait_until_leading()
         yield running
         refused = running.metric("fabric_injector_addresses_published_total", result="refused")
@@ -193,9 +189,7 @@ def extended(cluster: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture
-def installation(
-    cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
-) -> Iterator[Installation]:
+def installation(cluster: ControlPlane, tmp_path: Path) -> Iterator[Installation]:
     """What is to run on the second cluster; nothing of it runs yet."""
-    with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:
+    with Installation(cluster, tmp_path, PROFILES) as running:
         yield running

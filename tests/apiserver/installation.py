@@ -4,6 +4,7 @@ import base64
 import itertools
 import socket
 import ssl
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
 from tests.cluster.objects import made, pod
-from tests.cluster.processes import Program, free_port, own_environment
+from tests.cluster.processes import COMMAND, Program, free_port, own_environment
 from tests.cluster.webhook import CONFIGURATIONS
 from tests.waiting import wait_until
 from webhook.core import names
@@ -73,10 +74,10 @@ class Installation:
         self,
         control_plane: ControlPlane,
         folder: Path,
-        command: list[str],
         profiles: str,
         *,
         install: Path | None = None,
+        command: Sequence[str] = COMMAND,
     ) -> None:
         """Prepare to run the command with what the Deployments of *install* add to it.
 
@@ -175,8 +176,8 @@ class Installation:
         mounted = self._folder / "mounted"
         (mounted / "config").mkdir(parents=True, exist_ok=True)  # of a ConfigMap that is optional
         arguments = [argument.replace(MOUNTED, str(mounted)) for argument in container["args"]]
-        words = [*self._command, *arguments, *options]
-        program = Program(folder / "log", words, environment, "/livez")
+        words = [*arguments, *options]
+        program = Program(folder / "log", words, environment, "/livez", self._command)
         self._stack.callback(program.stop)
         program.start()
         return program

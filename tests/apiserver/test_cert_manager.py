@@ -43,7 +43,6 @@ def cert_manager(
 def kept(
     cluster: ControlPlane,
     cert_manager: Server,
-    webhook_command: list[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Installation]:
     """Install the overlay and run it, once cert-manager has made its certificate trusted; remove it afterwards."""
@@ -53,7 +52,7 @@ def kept(
     cluster.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install}")
     try:
         wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate")
-        with Installation(cluster, folder, webhook_command, PROFILES, install=install) as running:
+        with Installation(cluster, folder, PROFILES, install=install) as running:
             wait_until(
                 lambda: running.ca_bundle() == authority(running),
                 "its CA injector to make it trusted",

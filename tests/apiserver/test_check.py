@@ -89,7 +89,7 @@ def check(cluster: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="module")
 def healthy(
-    cluster: ControlPlane, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+    cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
     """Install what is shipped, with real processes behind it; only what a kubelet would say is written by hand."""
     api = cluster.api
@@ -98,9 +98,7 @@ def healthy(
     cluster.define_profiles(PROFILES)
     for name in ("webhook", "controller"):
         set_ready(api, name, 2)
-    with Installation(
-        cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES
-    ) as running:
+    with Installation(cluster, tmp_path_factory.mktemp("healthy"), PROFILES) as running:
         running.start_controller()
         running.start_webhook()
         wait_until(lambda: injected(api), "a pod to be injected by way of the Service")

@@ -53,12 +53,12 @@ def admission_configuration(folder: Path, clients: Authority, host: str) -> Path
 
 
 def test_serves_an_api_server_that_shows_its_certificate_and_refuses_another_name(
-    programs: None, webhook_command: list[str], clients: Authority, tmp_path: Path
+    programs: None, clients: Authority, tmp_path: Path
 ) -> None:
     file = tmp_path / "admission.yaml"
     plane = ControlPlane(tmp_path / "plane", f"--admission-control-config-file={file}")
     folder = tmp_path / "webhook"
-    webhook = Webhook(plane, folder, folder / "profiles.yaml", webhook_command)
+    webhook = Webhook(plane, folder, folder / "profiles.yaml")
     webhook.environment |= demands(folder, clients)
     admission_configuration(tmp_path, clients, urlsplit(webhook.url).netloc)
     with plane, webhook:

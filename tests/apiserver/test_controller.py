@@ -32,16 +32,14 @@ def job(plane: ControlPlane, request: pytest.FixtureRequest) -> Job:
 
 
 @pytest.fixture
-def replica(
-    plane: ControlPlane, webhook_command: list[str], job: Job, tmp_path: Path
-) -> Iterator[Callable[..., Controller]]:
+def replica(plane: ControlPlane, job: Job, tmp_path: Path) -> Iterator[Callable[..., Controller]]:
     """Start one more controller with the same Lease."""
     with ExitStack() as stack:
         started: list[Controller] = []
 
         def start(server: str = "") -> Controller:
             folder = tmp_path / f"controller-{len(started)}"
-            started.append(Controller(plane, folder, webhook_command, job.namespace, server))
+            started.append(Controller(plane, folder, job.namespace, server))
             return stack.enter_context(started[-1])
 
         yield start

@@ -7,7 +7,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.jobs import as_sent
 from tests.cluster.objects import made
-from tests.cluster.processes import run_command
+from tests.cluster.processes import COMMAND, run_command
 from tests.cluster.webhook import Webhook
 from tests.pods import load
 from tests.waiting import wait_until
@@ -21,7 +21,6 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     namespace: NamespaceFactory,
     controller_manager: ControlPlane,
     webhook: Webhook,
-    webhook_command: list[str],
     tmp_path: Path,
 ) -> None:
     controller_manager.define_profiles(PROFILES)
@@ -34,7 +33,7 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     events = f"/api/v1/namespaces/{name}/events?fieldSelector=reason%3DFailedCreate"
     wait_until(lambda: api.expect("GET", events)["items"], "the Job controller's Event")
     config = controller_manager.kubeconfig(tmp_path / "kubeconfig")
-    done = run_command([*webhook_command, "explain", "job/bert", "-n", name], config)
+    done = run_command([*COMMAND, "explain", "job/bert", "-n", name], config)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]
     assert first.startswith(

@@ -49,16 +49,14 @@ def definition(control_plane: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture
-def followed(
-    definition: ControlPlane, tmp_path: Path, webhook_command: list[str]
-) -> Iterator[Webhook]:
+def followed(definition: ControlPlane, tmp_path: Path) -> Iterator[Webhook]:
     """A webhook that follows the objects, and a namespace whose label names one that is not there yet."""
     labels = {names.PROFILE: "shared"}
     definition.api.ensure(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": labels}}
     )
     definition.api.ensure(account(), SPACE)
-    with Webhook(definition, tmp_path / "webhook", None, webhook_command) as webhook:
+    with Webhook(definition, tmp_path / "webhook", None) as webhook:
         yield webhook
     definition.api.request("DELETE", f"{PATH}/shared")
 

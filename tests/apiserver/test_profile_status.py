@@ -31,14 +31,14 @@ RDMA = {
 
 @pytest.fixture(scope="module")
 def replicas(
-    plane: ControlPlane, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+    plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Controller]]:
     """Start two replicas before there is a CustomResourceDefinition, and install it once one of them leads."""
     space = plane.create_namespace("leases")
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("replicas")
         both = [
-            stack.enter_context(Controller(plane, folder / str(number), webhook_command, space))
+            stack.enter_context(Controller(plane, folder / str(number), space))
             for number in range(2)
         ]
         wait_until(lambda: sum(one.leads() for one in both) == 1, "one leader")

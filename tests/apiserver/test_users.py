@@ -14,7 +14,7 @@ from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.installation import MANIFESTS
 from tests.cluster.jobs import as_sent
 from tests.cluster.objects import made
-from tests.cluster.processes import run_command
+from tests.cluster.processes import COMMAND, run_command
 from tests.pods import FIXTURES, load
 from tests.profiles import as_text
 from tests.waiting import wait_until
@@ -56,10 +56,8 @@ def switch(cluster: ControlPlane, api: Client) -> Iterator[None]:
 class User:
     """A user whom a role is bound to in one namespace, which carries the profile's label and holds a job."""
 
-    def __init__(
-        self, cluster: ControlPlane, namespace: str, role: str, folder: Path, command: list[str]
-    ) -> None:
-        self.namespace, self._folder, self._command = namespace, folder, command
+    def __init__(self, cluster: ControlPlane, namespace: str, role: str, folder: Path) -> None:
+        self.namespace, self._folder = namespace, folder
         self._cluster, self._token = cluster, cluster.allow(namespace, role)
         self.client = cluster.client(self._token)
         path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions"
@@ -71,7 +69,7 @@ class User:
     def run(self, *arguments: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command of ours as the user, or as the bearer of a token."""
         config = self._cluster.kubeconfig(self._folder / "kubeconfig", token or self._token)
-        return run_command([*self._command, *arguments], config)
+        return run_command([*COMMAND, *arguments], config)
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +77,10 @@ def user(
     cluster: ControlPlane,
     namespace: NamespaceFactory,
     tmp_path_factory: pytest.TempPathFactory,
-    webhook_command: list[str],
 ) -> User:
     """Give a user who may view; the roles to edit and to administrate hold all of that one."""
     folder = tmp_path_factory.mktemp("user")
-    return User(cluster, namespace("shared"), "view", folder, webhook_command)
+    return User(cluster, namespace("shared"), "view", folder)
 
 
 def test_without_the_switch_a_user_is_told_what_to_ask_for(user: User) -> None:
@@ -139,9 +136,8 @@ def test_no_user_of_a_namespace_may_change_a_profile(
     switch: None,
     namespace: NamespaceFactory,
     tmp_path: Path,
-    webhook_command: list[str],
 ) -> None:
-    client = User(cluster, namespace(), role, tmp_path, webhook_command).client
+    client = User(cluster, namespace(), role, tmp_path).client
     wait_until(lambda: client.answers(f"{PROFILES}/shared"), "the binding")
     maps = f"/api/v1/namespaces/{SYSTEM}/configmaps"
     tries = [

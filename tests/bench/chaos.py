@@ -11,7 +11,7 @@ from collections import Counter
 
 from tests.apiserver.audit import Audit
 from tests.bench.churn import Churn
-from tests.bench.place import COMMAND, bench_place, parser, print_table, say
+from tests.bench.place import bench_place, parser, print_table, say
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job, Told
@@ -41,9 +41,7 @@ def main() -> None:
         for namespace in (f"chaos-{number}" for number in range(NAMESPACES)):
             plane.create_namespace(namespace, LABELLED)
         replicas = [
-            stack.enter_context(
-                Controller(plane, folder / f"controller-{number}", COMMAND, LEASE_NAMESPACE)
-            )
+            stack.enter_context(Controller(plane, folder / f"controller-{number}", LEASE_NAMESPACE))
             for number in range(options.replicas)
         ]
         jobs = [

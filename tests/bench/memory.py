@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.bench.place import COMMAND, bench_place, parser, say
+from tests.bench.place import bench_place, parser, say
 from tests.bench.usage import megabytes, processes
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
@@ -73,7 +73,7 @@ def annotated(text: str) -> Object:
 @contextmanager
 def controlling(plane: ControlPlane, folder: Path) -> Iterator[None]:
     """Run a controller until it knows all pods and leads."""
-    with Controller(plane, folder, COMMAND, "lease") as controller:
+    with Controller(plane, folder, "lease") as controller:
         controller.wait_until_leading(300)
         time.sleep(2)  # what begins with leading
         yield

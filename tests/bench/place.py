@@ -10,8 +10,6 @@ from pathlib import Path
 
 from tests.cluster.assets import AssetsUnavailable, assets
 
-COMMAND = [sys.executable, "-m", "webhook"]
-
 
 def parser(doc: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
     """Return a parser with an option for each number: its default, and what it means."""

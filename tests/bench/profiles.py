@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from tests import pods
 from tests.bench.client import REVIEW
-from tests.bench.place import COMMAND, bench_place, parser, print_table, say
+from tests.bench.place import bench_place, parser, print_table, say
 from tests.cluster.controlplane import PROFILES, ControlPlane
 from tests.cluster.jobs import as_sent
 from tests.cluster.webhook import Webhook, default_configuration
@@ -74,7 +74,7 @@ def replica(plane: ControlPlane, folder: Path, number: int) -> Webhook:
     configuration["metadata"]["name"] += f"-{number}"
     for entry in configuration["webhooks"]:
         entry["name"] = f"replica-{number}.{entry['name']}"
-    return Webhook(plane, folder, None, COMMAND, configuration)
+    return Webhook(plane, folder, None, configuration)
 
 
 def change(plane: ControlPlane, replicas: list[Webhook], gibibytes: int) -> list[float]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from tests.bench.place import COMMAND, bench_place, parser, print_table, say
+from tests.bench.place import bench_place, parser, print_table, say
 from tests.bench.usage import cpu_seconds, processes
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
@@ -33,7 +33,7 @@ def main() -> None:
     with bench_place("scale") as (folder, stack):
         flags = ("--max-requests-inflight=800", "--max-mutating-requests-inflight=400")
         plane = stack.enter_context(ControlPlane(folder / "plane", *flags))
-        controller = Controller(plane, folder / "controller", COMMAND, "fabric-injector")
+        controller = Controller(plane, folder / "controller", "fabric-injector")
         stack.enter_context(controller).wait_until_leading(60)
         for jobs, size in ((1, options.members), (64, 16)):
             space = plane.create_namespace(f"scale-{jobs}", LABELLED)

@@ -42,7 +42,7 @@ def main() -> None:
         plane = stack.enter_context(ControlPlane(folder / "plane", ROUTED))
         plane.create_namespace("soak", {"fabric-injector.io/profile": "train"})
         plane.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
-        service = stack.enter_context(Installation(plane, folder, HURRIED, PROFILES))
+        service = stack.enter_context(Installation(plane, folder, PROFILES, command=HURRIED))
         service.start_controller()
         for _ in range(2):
             service.start_webhook()

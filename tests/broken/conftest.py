@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.fixtures import webhook_command  # noqa: F401 fixtures of these tests
 from tests.cluster.installation import MANIFESTS
 from tests.cluster.node.fixtures import (  # noqa: F401
     Tier,

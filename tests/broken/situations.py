@@ -12,7 +12,7 @@ from tests.cluster.node.cni import copy_network, define
 from tests.cluster.node.images import DASH, NO_SHELL
 from tests.cluster.node.pods import Pod, container_state, unschedulable
 from tests.cluster.objects import made
-from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
+from tests.cluster.operators.manifests import container, job, torchrun
 from tests.tables import read
 from webhook.core import names
 from webhook.core.model import Object
@@ -57,8 +57,8 @@ def quota_refuses_after_the_webhook_came_back(site: Site) -> str:
 
 def _submit(site: Site) -> str:
     """Create the job ddp, and return once its controller was refused a pod."""
-    make = volcano_job if site.system == "Volcano" else indexed_job
-    site.submit(make(TRAINER, size=2))
+    kind = "volcano_job" if site.system == "Volcano" else "indexed_job"
+    site.submit(job(kind, 2, main=TRAINER))
     site.wait_for_warning("Job", "rror creating")
     return JOB
 
@@ -107,7 +107,7 @@ def no_address_is_left(site: Site) -> str:
 
 def devices_are_taken(site: Site) -> str:
     """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
-    site.submit(indexed_job(TRAINER, size=3))
+    site.submit(job("indexed_job", 3, main=TRAINER))
     pods = site.wait_for_pods(3)
     site.wait(
         lambda: any(unschedulable(pod.get()) for pod in pods), "the scheduler to find no node"
@@ -223,12 +223,12 @@ def job_is_too_big_for_its_queue(site: Site) -> str:
     """Volcano lets it make no pod at all."""
     _create(site, "queue")
     one = {**TRAINER, "resources": {"requests": {"cpu": "1"}, **TRAINER["resources"]}}
-    job = volcano_job(one, size=2)
-    job["spec"]["queue"] = site.name
+    made = job("volcano_job", 2, main=one)
+    made["spec"]["queue"] = site.name
 
     def is_taken() -> bool:
         """Volcano refuses jobs of a queue that its webhook does not know to be open yet."""
-        return bool(site.api.create(job, site.name).status == 201)
+        return bool(site.api.create(made, site.name).status == 201)
 
     site.wait(is_taken, "the queue to be open for jobs")
 
@@ -269,7 +269,7 @@ def network_is_no_json(site: Site) -> str:
 
 def pod_is_larger_than_any_node(site: Site) -> str:
     resources = {"requests": {"memory": "900Ti"}, **TRAINER["resources"]}
-    site.submit(indexed_job({**TRAINER, "resources": resources}))
+    site.submit(job("indexed_job", main={**TRAINER, "resources": resources}))
     pods = site.wait_for_pods(2)
     site.wait(lambda: all(unschedulable(pod.get()) for pod in pods), "the scheduler's answer")
     return JOB

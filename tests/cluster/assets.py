@@ -13,113 +13,70 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import msgspec
-from msgspec import Struct
+import yaml
 
 TOOLS = Path(__file__).parent / "tools"
 SOURCES = "OPERATORS_SOURCES"
 """Names a folder with checkouts under the operators' names, for machines that cannot clone."""
 OPERATORS_FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w")
+_FILE: Any = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_bytes())
+OPERATORS: Any = _FILE["operators"]
 
 
 class AssetsUnavailable(Exception):
     """Something cannot be downloaded or built here; the message says why."""
 
 
-class Program(Struct):
-    """One Go program."""
-
-    module: str
-    package: str
-    tags: str = ""
-    minutes: int = 2
-
-
-class Operator(Struct):
-    """One operator."""
-
-    source: str
-    version: str
-    programs: dict[str, str]
-    manifests: str
-    namespace: str
-    definitions: str = ""
-    arguments: list[str] = []
-    edits: dict[str, str] = {}
-
-
-class _File(Struct):
-    sets: dict[str, list[str]]
-    together: list[list[str]]
-    programs: dict[str, Program]
-    operators: dict[str, Operator]
-    definitions: dict[str, list[str]]
-
-
-FILE = msgspec.yaml.decode(Path(__file__).with_name("programs.yaml").read_bytes(), type=_File)
-
-
-def assets() -> dict[str, Path]:
-    """Give the path of each program of a control plane by its name, built if need be."""
-    return {name: binary(name) for name in FILE.sets["control-plane"]}
-
-
-def node_assets() -> dict[str, Path]:
-    """Give the path of each program of a node by its name, built if need be."""
-    return {name: binary(name) for name in FILE.sets["node"]}
-
-
-def claim_assets() -> dict[str, Path]:
-    """Give the path of each program of a node with claims by its name, built if need be."""
-    return {name: binary(name) for name in FILE.sets["claims"]}
+def assets(group: str = "control-plane") -> dict[str, Path]:
+    """Give the path of each program of one of the sets by its name, built if need be."""
+    return {name: binary(name) for name in _FILE["sets"][group]}
 
 
 @functools.cache
 def binary(name: str) -> Path:
     """Give the path of one program, built if need be."""
-    program = FILE.programs[name]
-    flags = _flags(program)
+    program = _FILE["programs"][name]
+    module, flags = program["module"], _flags(program.get("tags"))
     digest = hashlib.sha256(f"{go_version()} {flags}".encode())
-    alone = [program.module]
-    modules = next((each for each in FILE.together if program.module in each), alone)
+    modules = next((each for each in _FILE["together"] if module in each), [module])
     for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
-        for file in sorted(file for module in modules for file in (TOOLS / module).glob(pattern)):
+        for file in sorted(file for one in modules for file in (TOOLS / one).glob(pattern)):
             digest.update(file.read_bytes())
     path = cache_folder() / "assets" / digest.hexdigest()[:16] / name
-    _build_once(flags, TOOLS / program.module, program.package, path, program.minutes)
+    _build_once(flags, TOOLS / module, program["package"], path, program.get("minutes", 2))
     return path
 
 
 def operator_programs(name: str) -> dict[str, Path]:
     """Give the program of each Deployment of an operator, built if need be."""
-    operator = FILE.operators[name]
-    told = f"{go_version()} {OPERATORS_FLAGS} {operator.source}@{operator.version}"
-    digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+    operator = OPERATORS[name]
+    recipe = f"{go_version()} {OPERATORS_FLAGS} {operator['source']}@{operator['version']}"
+    digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     folder = cache_folder() / "operators" / f"{name}-{digest}"
-    for deployment, package in operator.programs.items():
+    for deployment, package in operator["programs"].items():
         _build_once([*OPERATORS_FLAGS], operator_source(name), package, folder / deployment, 5)
-    return {deployment: folder / deployment for deployment in operator.programs}
+    return {deployment: folder / deployment for deployment in operator["programs"]}
 
 
 def operator_source(name: str) -> Path:
     """Give the folder of an operator's source, downloaded where it is not here yet."""
-    operator = FILE.operators[name]
+    source, version = OPERATORS[name]["source"], OPERATORS[name]["version"]
     given = Path(os.environ.get(SOURCES) or "/nonexistent") / name
     if given.is_dir():
         return given
-    if not operator.source.startswith("https:"):
-        return go_module(f"{operator.source}@{operator.version}")
-    folder = cache_folder() / "operators" / f"{name}-{operator.version}"
+    if not source.startswith("https:"):
+        return go_module(f"{source}@{version}")
+    folder = cache_folder() / "operators" / f"{name}-{version}"
     if not (folder / "go.mod").is_file():
-        options = ("--quiet", "--branch", operator.version, "--depth", "1")
-        run(["git", "clone", *options, operator.source, str(folder)])
+        run(["git", "clone", "--quiet", "--branch", version, "--depth", "1", source, str(folder)])
     return folder
 
 
 def definitions() -> list[Path]:
     """Give the files of custom resources of others, downloaded where Go's module cache lacks them."""
-    return [go_module(name) / file for name, files in FILE.definitions.items() for file in files]
+    return [go_module(name) / one for name, files in _FILE["definitions"].items() for one in files]
 
 
 def cache_folder() -> Path:
@@ -170,28 +127,21 @@ def _build_once(flags: list[str], folder: Path, package: str, target: Path, minu
         partial.replace(target)
 
 
-def _flags(program: Program) -> list[str]:
+def _flags(tags: str | None) -> list[str]:
     """Give the build flags; clients complain of an API server that was linked without its version."""
-    pinned = re.search(
-        r"k8s\.io/kubernetes (v[\d.]+)", (TOOLS / "kubernetes" / "go.mod").read_text()
-    )
-    assert pinned is not None
-    version = pinned[1]
-    major, minor, _ = version.removeprefix("v").split(".")
+    pinned = (TOOLS / "kubernetes" / "go.mod").read_text()
+    [(version, major, minor)] = re.findall(r"k8s\.io/kubernetes (v(\d+)\.(\d+)\.\d+)", pinned)
     fields = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     settings = " ".join(
         f"-X k8s.io/component-base/version.{field}={value}" for field, value in fields.items()
     )
-    tags = ["-tags", program.tags] if program.tags else []
-    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}", *tags]
+    linked = ["-ldflags", f"-s -w {settings}", *(["-tags", tags] if tags else [])]
+    return ["-trimpath", "-buildvcs=false", "-mod=readonly", *linked]
 
 
 if __name__ == "__main__":
     try:
-        print(*assets().values(), sep="\n")
-        if "--node" in sys.argv[1:]:
-            print(*node_assets().values(), sep="\n")
-        if "--claims" in sys.argv[1:]:
-            print(*claim_assets().values(), sep="\n")
+        for wanted in ("control-plane", *(word.removeprefix("--") for word in sys.argv[1:])):
+            print(*assets(wanted).values(), sep="\n")
     except AssetsUnavailable as problem:
         sys.exit(f"tests.cluster.assets: {problem}")

@@ -1,6 +1,5 @@
 """The controller's process, run against a real API server as a Deployment's container would."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -36,14 +35,13 @@ class Controller(Program):
         self,
         control_plane: ControlPlane,
         folder: Path,
-        command: Sequence[str],
         lease_namespace: str,
         server: str = "",
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         token = own_token(control_plane, lease_namespace)
         config = control_plane.kubeconfig(folder / "kubeconfig", token, server=server)
-        words = (*command, "control", f"--namespace={lease_namespace}", "--certificates=none")
+        words = ("control", f"--namespace={lease_namespace}", "--certificates=none")
         super().__init__(folder / "controller.log", words, own_environment(config), "/livez")
 
     def __enter__(self) -> Self:

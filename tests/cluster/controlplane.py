@@ -19,8 +19,8 @@ from webhook.validate.definition import definition
 from .assets import binary
 from .client import Client
 from .objects import account, write_kubeconfig
-from .pki import Authority, new_key_pem, write_private
-from .processes import Server, free_port, sum_of
+from .pki import Authority
+from .processes import Server, free_port, run_command, sum_of
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
@@ -63,7 +63,6 @@ class ControlPlane:
         """Start etcd and kube-apiserver, and return once custom resources are served."""
         with self._stack:
             keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
-            write_private(keys / "sa.key", new_key_pem())
             (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
             self.api = self.client(self.token)
             etcd = self._start("etcd", peer=f"http://127.0.0.1:{free_port()}")
@@ -132,14 +131,13 @@ class ControlPlane:
     def kubectl(
         self,
         *arguments: str,
-        input: str | None = None,  # noqa: A002 named as in subprocess.run
+        input: str = "",  # noqa: A002 named as in subprocess.run
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the administrator; unless check is off, a failure raises."""
         config = self.kubeconfig(self.folder / "admin.kubeconfig")
-        options = (f"--kubeconfig={config}", f"--cache-dir={self.folder / 'kubectl'}")
-        command = [str(binary("kubectl")), *options, *arguments]
-        done = subprocess.run(command, input=input, capture_output=True, text=True, timeout=120)
+        cache = f"--cache-dir={self.folder / 'kubectl'}"
+        done = run_command([binary("kubectl"), cache, *arguments], config, input)
         if check and done.returncode != 0:
             told = f"kubectl {' '.join(arguments)}: status {done.returncode}"
             raise RuntimeError(f"{told}\n{done.stdout}{done.stderr}")

@@ -14,7 +14,6 @@ from webhook.core.names import PROFILE
 
 from .assets import AssetsUnavailable, binary
 from .controlplane import ControlPlane
-from .webhook import installed_command
 
 Made = TypeVar("Made")
 
@@ -71,9 +70,3 @@ class NamespaceFactory:
         name = name or f"test-{uuid4().hex[:8]}"
         self.made.append(self._plane.create_namespace(name, own | (labels or {})))
         return name
-
-
-@pytest.fixture(scope="session")
-def webhook_command() -> list[str]:
-    """Give the command that is installed in this Python environment."""
-    return installed_command()

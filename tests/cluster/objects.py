@@ -36,20 +36,17 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}
 
 
-def without_token(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the ServiceAccount's token volume, whose name is made anew for each pod."""
+def without_token(value: Any) -> Any:
+    """Drop the ServiceAccount's token volume and mounts, whose name is made anew for each pod."""
+    if isinstance(value, dict):
+        return {key: without_token(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_token(one) for one in value if not _is_of_token(one)]
+    return value
 
-    def others(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [one for one in listed if not one["name"].startswith("kube-api-access")]
 
-    found = {**spec, "volumes": others(spec.get("volumes", []))}
-    for kind in ("containers", "initContainers"):
-        if kind in spec:
-            found[kind] = [
-                {**each, "volumeMounts": others(each.get("volumeMounts", []))}
-                for each in spec[kind]
-            ]
-    return found
+def _is_of_token(one: Any) -> bool:
+    return isinstance(one, dict) and str(one.get("name", "")).startswith("kube-api-access")
 
 
 def write_kubeconfig(

@@ -2,18 +2,21 @@
 
 import os
 import random
-import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import urllib3
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.waiting import NotReady, wait_until
 
+COMMAND = (str(Path(sys.executable).with_name("fabric-injector")),)
+"""The product, as it is installed in this Python environment."""
 PORTS = range(20000, 32000)
 _TAKEN: list[socket.socket] = []
 """Sockets without a file whose names keep ports for this process until it ends."""
@@ -36,16 +39,16 @@ def free_port() -> int:
 
 
 def run_command(
-    command: Sequence[str | Path], kubeconfig: Path, **environment: str
+    command: Sequence[str | Path], kubeconfig: Path, text: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end with this kubeconfig, nothing to read, and its output captured."""
+    """Run a command to its end with this kubeconfig and text to read; its output is captured."""
     return subprocess.run(
         command,
         env=own_environment(kubeconfig) | environment,
+        input=text,
         capture_output=True,
         text=True,
         timeout=240,
-        stdin=subprocess.DEVNULL,
     )
 
 
@@ -58,14 +61,10 @@ def own_environment(kubeconfig: Path | None = None) -> dict[str, str]:
 
 def sum_of(text: str, name: str, labels: Mapping[str, str]) -> float:
     """Give the sum of a metric over the series with these labels, of what a process offers."""
-    wanted = {f'{key}="{value}"' for key, value in labels.items()}
-    lines = (line for line in text.splitlines() if line.startswith(name))
-    series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in lines)
-    return sum(
-        float(found[2])
-        for found in series
-        if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
-    )
+    lines = "\n".join(line for line in text.splitlines() if line.startswith(name))
+    samples = (one for family in text_string_to_metric_families(lines) for one in family.samples)
+    found = (one for one in samples if one.name == name and labels.items() <= one.labels.items())
+    return sum(one.value for one in found)
 
 
 class Server:
@@ -100,24 +99,19 @@ class Server:
         """Give what this process has written so far."""
         return self.log.read_bytes()[self._logged_before :].decode(errors="replace")
 
-    @contextmanager
-    def starting(self) -> Iterator[None]:
-        """Kill it where what is waited for does not come: nobody would stop it."""
-        try:
-            yield
-        except BaseException:
-            self.kill()
-            raise
-
     def wait_ready(self, ready: Callable[[], object], seconds: float = 120) -> None:
-        """Wait until `ready` holds; raise NotReady with the end of the log if it ends before."""
-        try:
-            wait_until(lambda: not self.running() or ready(), f"{self.name} to be ready", seconds)
-            if not self.running():
-                raise NotReady(f"{self.name} ended with status {self.process.returncode}")
-        except NotReady as error:
-            end = "\n".join(self.output().splitlines()[-25:])
-            raise NotReady(f"{error}\n{end}") from None
+        """Wait until `ready` holds; else kill it, and raise NotReady with the end of the log."""
+        with ExitStack() as unless_ready:
+            unless_ready.callback(self.kill)
+            try:
+                what = f"{self.name} to be ready"
+                wait_until(lambda: not self.running() or ready(), what, seconds)
+                if not self.running():
+                    raise NotReady(f"{self.name} ended with status {self.process.returncode}")
+            except NotReady as error:
+                end = "\n".join(self.output().splitlines()[-25:])
+                raise NotReady(f"{error}\n{end}") from None
+            unless_ready.pop_all()
 
     def stop(self, grace: float = 15) -> int:
         """End the process group, by force after the grace period; give the exit status."""
@@ -142,17 +136,23 @@ class Server:
 class Program:
     """A program of ours that serves probes and metrics, and may be stopped and started again.
 
-    *command* lacks the option of the metrics' port, which is chosen here.
+    *words* follow the *command*, without the option of the metrics' port, which is chosen here.
     """
 
     def __init__(
-        self, log: Path, command: Sequence[str], environment: Mapping[str, str], probe: str
+        self,
+        log: Path,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        probe: str,
+        command: Sequence[str] = COMMAND,
     ) -> None:
         """Prepare it; it has started once the path *probe* is answered with 200."""
         self.log, self.environment = log, {**environment}
         port = free_port()
         self.metrics_url = f"http://127.0.0.1:{port}"
-        self._command, self._probe = [*command, f"--metrics-listen=127.0.0.1:{port}"], probe
+        self._command = [*command, *words, f"--metrics-listen=127.0.0.1:{port}"]
+        self._probe = probe
         self._server: Server | None = None
 
     def start(self) -> None:
@@ -173,17 +173,18 @@ class Program:
 
     def status(self, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        with suppress(urllib3.exceptions.HTTPError):
-            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
-        return None
+        answer = self._get(path)
+        return None if answer is None else answer.status
 
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of a metric over the series with these labels; 0 where nothing answers."""
+        answer = self._get("/metrics")
+        return 0.0 if answer is None else sum_of(answer.data.decode(), name, labels)
+
+    def _get(self, path: str) -> urllib3.BaseHTTPResponse | None:
         with suppress(urllib3.exceptions.HTTPError):
-            url = f"{self.metrics_url}/metrics"
-            answer = urllib3.request("GET", url, retries=False, timeout=5)
-            return sum_of(answer.data.decode(), name, labels)
-        return 0.0
+            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5)
+        return None
 
     def output(self) -> str:
         """Give all that was logged, over restarts too."""

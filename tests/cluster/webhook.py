@@ -1,8 +1,7 @@
 """The webhook's server process, run against a real API server with its privileges in a cluster."""
 
 import base64
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -19,11 +18,6 @@ from .processes import Program, free_port, own_environment
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
 PROBE_NAMESPACE = "fabric-injector-probe"
-
-
-def installed_command() -> list[str]:
-    """Give the `fabric-injector` of this Python environment."""
-    return [str(Path(sys.executable).with_name("fabric-injector"))]
 
 
 def default_configuration() -> dict[str, Any]:
@@ -53,7 +47,6 @@ class Webhook(Program):
         control_plane: ControlPlane,
         folder: Path,
         profiles: Path | None,
-        command: Sequence[str],
         configuration: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare a server that keeps its files in the folder.
@@ -68,7 +61,6 @@ class Webhook(Program):
         admission, dry_run = (f"127.0.0.1:{free_port()}" for _ in range(2))
         self.url, self.dry_run_url = f"https://{admission}", f"http://{dry_run}"
         words = [
-            *command,
             "serve",
             *([f"--profiles={profiles}"] if profiles else []),
             f"--tls-dir={self.tls_dir}",

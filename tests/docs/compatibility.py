@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests import ROOT
-from tests.cluster.assets import FILE, TOOLS
+from tests.cluster.assets import OPERATORS, TOOLS
 from tests.cluster.operators import rows
 from tests.operators import test_torchx, torchx
 from tests.peer.suite import VERSION as PEER
@@ -30,7 +30,7 @@ MODULES = {
 def compatibility() -> str:
     """Return the page."""
     oldest, newest = _schemas()
-    operators = {name.replace("-", "_"): each.version[1:] for name, each in FILE.operators.items()}
+    operators = {name.replace("-", "_"): each["version"][1:] for name, each in OPERATORS.items()}
     return PAGE.read_text().format(
         **{folder: pinned(folder, module) for folder, module in MODULES.items()},
         **operators,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tests.cluster.assets import claim_assets
+from tests.cluster.assets import binary
 from tests.cluster.node.cni import FABRIC, batch
 from tests.cluster.node.json_server import json_server
 from tests.cluster.node.kubelet import NAME
@@ -50,8 +50,7 @@ class Driver:
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
         self._server = self._node.start(self._command, f"{self.name}.log")
-        with self._server.starting():
-            self._server.wait_ready(lambda: self._told in self._server.output(), 180)
+        self._server.wait_ready(lambda: self._told in self._server.output(), 180)
 
     def kill(self) -> None:
         """End it at once, as where its node's memory ends."""
@@ -79,7 +78,7 @@ def dranet(node: Node) -> Iterator[Driver]:
 
     with json_server(answer) as url:
         command = [
-            str(claim_assets()["dranet"]),
+            str(binary("dranet")),
             f"--hostname-override={NAME}",
             f'--filter="dra.net/ifName" in attributes && {ONLY_CARDS}',
             f"--bind-address=127.0.0.1:{free_port()}",
@@ -97,7 +96,7 @@ def test_driver(node: Node, devices: int) -> Driver:
     # it makes only the folder above
     node.run("mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}")
     command = [
-        *(str(claim_assets()["dra-test-driver"]), "kubelet-plugin", f"--node-name={NAME}"),
+        *(str(binary("dra-test-driver")), "kubelet-plugin", f"--node-name={NAME}"),
         *(f"--num-devices={devices}", "--enable-device-metadata"),
     ]
     return Driver(node, TEST_DRIVER, command, devices, "Waiting for signal")

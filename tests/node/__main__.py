@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from tests.cluster.assets import AssetsUnavailable, assets, binary, node_assets
+from tests.cluster.assets import AssetsUnavailable, assets, binary
 from tests.cluster.node import jobs
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
@@ -38,7 +38,7 @@ def main(once: bool) -> None:
         folder = Path(name)
         say("building what is not built yet: kube-apiserver, kubelet … (once, 15 minutes) ...")
         assets()
-        node_assets()
+        assets("node")
         say("starting the node ...")
         with Node(folder / "cluster") as node:
             say("building the image and installing fabric-injector: about 2 minutes ...")

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.controller import Controller
-from tests.cluster.fixtures import webhook_command  # noqa: F401 fixtures of these tests
 from tests.cluster.node.fixtures import (  # noqa: F401
     Tier,
     bring_torch,

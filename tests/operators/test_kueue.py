@@ -9,8 +9,7 @@ from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.manifests import (
     GPU,
     container,
-    jobset,
-    pytorchjob,
+    job,
     torchrun,
     with_image,
 )
@@ -23,9 +22,10 @@ QUEUE = f"{GROUP}/queue-name"
 DEVICE = "rdma/rdma_shared_device_a"
 (CARD,) = GPU
 TRAINER = container("torchrun train.py", "pytorch")
-PYTORCHJOB = pytorchjob(Master=TRAINER, Worker=TRAINER)
+PYTORCHJOB = job("pytorchjob", Master=TRAINER, Worker=TRAINER)
 HEAD = "ddp-leader-0-0.ddp"
-JOBSET = jobset(
+JOBSET = job(
+    "jobset",
     leader=container(torchrun("0"), MASTER_ADDR=HEAD),
     workers=container(torchrun("1"), MASTER_ADDR=HEAD),
 )
@@ -46,9 +46,9 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
     install(cluster)
     first, second = namespace("rdma-shared"), namespace("rdma-shared")
     queue = make_queue(quotas, first, second)
-    job = labelled(with_image(made, cluster.torch()))
+    queued = labelled(with_image(made, cluster.torch()))
 
-    assert is_suspended(first.submit(job)), "Kueue's webhook suspends it at once"
+    assert is_suspended(first.submit(queued)), "Kueue's webhook suspends it at once"
     reports = first.reports(2)
     assert_met_on_the_fabric(reports)
     for report in reports:
@@ -59,19 +59,19 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
     assert used(first, queue) == dict.fromkeys(quotas, "0") | {CARD: "2"}
 
     lacks = f"insufficient unused quota for {CARD} in flavor {queue}"
-    assert is_suspended(second.submit(job))
+    assert is_suspended(second.submit(queued))
     assert lacks in quota_that_lacks(second)
     found = second.explain("job/ddp")[0]
     (workload,) = workloads(second)
     subject = f"Workload {workload['metadata']['name']}"
     assert (found["code"], found["subject"]) == ("kueue-waiting", subject)
-    assert f"{job['kind']} ddp (LocalQueue training): " in found["message"]
+    assert f"{queued['kind']} ddp (LocalQueue training): " in found["message"]
     assert lacks in found["message"]
-    path = f"{second.api.path(job, second.name)}/{job['metadata']['name']}"
+    path = f"{second.api.path(queued, second.name)}/{queued['metadata']['name']}"
     assert is_suspended(second.api.expect("GET", path))
     assert not second.items("pods"), "not even one of its pods"
 
-    first.api.expect("DELETE", f"{first.api.path(job, first.name)}/{job['metadata']['name']}")
+    first.api.expect("DELETE", f"{first.api.path(queued, first.name)}/{queued['metadata']['name']}")
     assert_met_on_the_fabric(second.reports(2))
     assert condition(second, "Admitted")["status"] == "True"
 
@@ -83,10 +83,10 @@ def test_devices_that_the_template_asks_for_are_counted_and_injected_once(
     install(cluster)
     space, limits = namespace("rdma-shared"), {CARD: "1", DEVICE: "1"}
     queue = make_queue({CARD: "2", DEVICE: "2"}, space)
-    job = labelled(with_image(PYTORCHJOB, cluster.torch()))
-    for role in job["spec"]["pytorchReplicaSpecs"].values():
+    queued = labelled(with_image(PYTORCHJOB, cluster.torch()))
+    for role in queued["spec"]["pytorchReplicaSpecs"].values():
         role["template"]["spec"]["containers"][0]["resources"] = {"limits": limits}
-    space.submit(job)
+    space.submit(queued)
     reports = space.reports(2)
     assert_met_on_the_fabric(reports)
     for report in reports:

@@ -11,7 +11,7 @@ from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Report
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
-from tests.cluster.operators.manifests import container, indexed_job, pytorchjob, with_image
+from tests.cluster.operators.manifests import container, job, with_image
 from tests.cluster.operators.rows import EVERY, NEWEST
 from webhook.core.model import Object
 
@@ -20,7 +20,7 @@ NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-defin
 RENDEZVOUS = "--rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500"
 C10D = f"torchrun --nnodes=12 --nproc-per-node=1 {RENDEZVOUS} rank.py"
 TRAINER = container("torchrun train.py", "pytorch")
-JOB = pytorchjob(Master=TRAINER, Worker=TRAINER)
+JOB = job("pytorchjob", Master=TRAINER, Worker=TRAINER)
 
 
 @pytest.mark.parametrize("version", EVERY)
@@ -32,8 +32,9 @@ def test_the_order_of_the_ranks_is_what_it_is_without_injection(
     found = {}
     for profile in (None, "twelve"):
         space = namespace(profile)
-        job = indexed_job(container(C10D, gpu=profile is not None), size=MEMBERS)
-        space.submit(with_image(job, cluster.torch(version)))
+        one = container(C10D, gpu=profile is not None)
+        made = job("indexed_job", MEMBERS, main=one)
+        space.submit(with_image(made, cluster.torch(version)))
         reports = space.reports(MEMBERS)
         found[profile] = [report.pod.created["spec"]["hostname"] for report in reports]
         if profile:
@@ -97,14 +98,14 @@ def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
     cluster.install("training-operator")
     space, second_node = namespace("rdma-shared"), "node2"
     one = container("torchrun --rdzv_conf=timeout=60 train.py", "pytorch")
-    job = with_image(pytorchjob(Master=one, Worker=one), cluster.torch())
+    made = with_image(job("pytorchjob", Master=one, Worker=one), cluster.torch())
     affinities = {"Master": _preferring(second_node), "Worker": _requiring(NAME)}
     for role, affinity in affinities.items():
-        pod = job["spec"]["pytorchReplicaSpecs"][role]["template"]["spec"]
+        pod = made["spec"]["pytorchReplicaSpecs"][role]["template"]["spec"]
         pod["affinity"] = {"nodeAffinity": affinity}
     with cluster.node.another(second_node) as containerd:
         bring_torch(containerd, NEWEST)
-        space.submit(job)
+        space.submit(made)
         first = space.reports(2)
         assert nodes(first) == [second_node, NAME]
         assert_met_on_the_fabric(first)

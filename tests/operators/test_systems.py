@@ -9,9 +9,7 @@ from tests.cluster.operators.expectations import (
 )
 from tests.cluster.operators.manifests import (
     container,
-    jobset,
-    leader_worker_set,
-    pytorchjob,
+    job,
     torchrun,
     with_image,
 )
@@ -27,7 +25,8 @@ def test_a_jobset_meets_and_after_a_restart_meets_at_the_new_address(
     """All Jobs are made anew; pods of the attempt before give their address to none of them."""
     cluster.install("jobset")
     space = namespace("rdma-shared")
-    made = jobset(2, workers=container(torchrun(), MASTER_ADDR="ddp-workers-0-0.ddp"))
+    one = container(torchrun(), MASTER_ADDR="ddp-workers-0-0.ddp")
+    made = job("jobset", 2, workers=one)
     made["spec"]["failurePolicy"] = {"maxRestarts": 1}
     manifest = with_image(made, cluster.torch())
     space.submit(manifest)
@@ -55,7 +54,7 @@ def test_each_group_of_a_leader_worker_set_meets_at_its_own_leader(
     cluster.install("lws")
     space = namespace("rdma-shared")
     one = container(torchrun("$LWS_WORKER_INDEX", "$LWS_LEADER_ADDRESS"))
-    manifest = with_image(leader_worker_set(one, groups=2), cluster.torch())
+    manifest = with_image(job("leader_worker_set", 2, main=one), cluster.torch())
     space.submit(manifest)
     reports = space.reports(4)
     leaders = set()
@@ -73,7 +72,7 @@ def test_a_pytorchjob_comes_back_at_the_new_address_of_its_master(
     """Its master is made anew under its name; the worker's container reads the new address."""
     cluster.install("training-operator")
     space = namespace("rdma-shared")
-    manifest = with_image(pytorchjob(Master=TRAINER, Worker=TRAINER), cluster.torch())
+    manifest = with_image(job("pytorchjob", Master=TRAINER, Worker=TRAINER), cluster.torch())
     space.submit(manifest)
     first = space.reports(2)
     assert_met_on_the_fabric(first)
@@ -92,8 +91,7 @@ def test_an_elastic_pytorchjob_meets_on_the_fabric(
     """The c10d rendezvous of elasticPolicy: worker 0 hosts the store."""
     cluster.install("training-operator")
     space = namespace("rdma-shared")
-    made = pytorchjob(Worker=TRAINER)
-    made["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 2
+    made = job("pytorchjob", 2, Worker=TRAINER)
     made["spec"]["elasticPolicy"] = {"rdzvBackend": "c10d", "minReplicas": 2, "maxReplicas": 2}
     manifest = with_image(made, cluster.torch())
     space.submit(manifest)

@@ -18,7 +18,6 @@ from tests.peer.suite import build_mutate, build_suite, copy_source, run_suite
 from tests.peer.switches import profiles_text
 
 CANNOT_PASS = Path(__file__).with_name("cannot_pass.yaml")
-COMMAND = [sys.executable, "-m", "webhook"]
 
 
 def main() -> int:
@@ -56,7 +55,7 @@ def _run(folder: Path, program: Path) -> tuple[str, dict[str, bool]]:
         plane.start_controller_manager("--controllers=*,-node-lifecycle-controller")
         plane.start_scheduler()
         prepare(plane.api)
-        stack.enter_context(Webhook(plane, folder / "webhook", profiles, COMMAND))
+        stack.enter_context(Webhook(plane, folder / "webhook", profiles))
         stack.enter_context(kubelets(plane.api))
         stack.enter_context(again_and_again(lambda: follow(plane.api, profiles), 0.2))
         kubeconfig = plane.kubeconfig(folder / "kubeconfig")

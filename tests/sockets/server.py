@@ -57,8 +57,7 @@ class Program:
     def start(self, is_ready: Callable[[], object]) -> None:
         """Start it, and wait until it is ready."""
         self._running = processes.Server(self._command, self.log, processes.own_environment())
-        with self._running.starting():
-            self._running.wait_ready(is_ready)
+        self._running.wait_ready(is_ready)
 
     def __exit__(self, *_: object) -> None:
         self._running.stop(self.seconds_to_end)

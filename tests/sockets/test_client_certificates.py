@@ -29,9 +29,9 @@ def right(clients: Authority, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clients.write_client(tmp_path_factory.mktemp("right"), NAME)
 
 
-def demanding(folder: Path, clients: Authority, *options: str) -> tuple[str, ...]:
-    """Give the options of a server that trusts *clients* by a file in *folder*."""
-    (folder / "clients.crt").write_bytes(clients.pem)
+def demanding(folder: Path, clients: bytes, *options: str) -> tuple[str, ...]:
+    """Give the options of a server that trusts the authorities *clients* by a file in *folder*."""
+    (folder / "clients.crt").write_bytes(clients)
     return (f"--client-ca={folder / 'clients.crt'}", *options)
 
 
@@ -41,7 +41,8 @@ def server(
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     names = (f"--client-name={NAME}", "--client-name=other-apiserver")
-    options = (*FILES, f"--tls-dir={tls_dir}", *demanding(folder, clients, *names))
+    trusted = clients.pem + (tls_dir / "ca.crt").read_bytes()
+    options = (*FILES, f"--tls-dir={tls_dir}", *demanding(folder, trusted, *names))
     with Server(folder / "log", *options) as running:
         yield running
 
@@ -76,7 +77,7 @@ def test_serves_clients_of_any_allowed_name(
 @pytest.mark.parametrize("who", ["nothing", "another authority's", "a server's"])
 def test_refuses_a_client_that_shows(
     server: Server,
-    clients: Authority,
+    tls_dir: Path,
     review: bytes,
     tmp_path: Path,
     who: str,
@@ -85,7 +86,7 @@ def test_refuses_a_client_that_shows(
     shown = {
         "nothing": None,
         "another authority's": Authority("clients").write_client(tmp_path / "foreign", NAME),
-        "a server's": clients.write(tmp_path / "server", (NAME,)),
+        "a server's": tls_dir,
     }[who]
     with closing(connect(server, shown, version)) as client, pytest.raises(REFUSED):
         admit(client, review)
@@ -141,7 +142,7 @@ def test_follows_the_authority_of_clients(
         (tmp_path / "new").write_bytes(content)
         (tmp_path / "new").rename(trusted)
 
-    running = serve(*demanding(tmp_path, clients))
+    running = serve(*demanding(tmp_path, clients.pem))
     with closing(connect(running, right)) as kept:
         assert admit(kept, review).status == 200
         opened = kept.sock

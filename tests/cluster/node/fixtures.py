@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cluster import fixtures
-from tests.cluster.assets import assets, claim_assets, node_assets
+from tests.cluster.assets import assets
 from tests.cluster.controller import ACCOUNT, Controller
 from tests.cluster.fixtures import built, ended_by_sigterm, unavailable
 from tests.cluster.installation import apply_profiles
@@ -57,13 +57,13 @@ def node(
         pytest.skip(f"a kubelet needs root, these tests run as uid {os.geteuid()}")
     if reason := not_installed(tier.target):
         unavailable(reason)
-    for make in (assets, node_assets):
-        built(pytestconfig, make)
-    programs = built(pytestconfig, claim_assets)["containerd"].parent if tier.with_claims else None
+    for group in ("control-plane", "node"):
+        built(pytestconfig, assets, group)
+    own = built(pytestconfig, assets, "claims")["containerd"].parent if tier.with_claims else None
     folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
     with (
         ended_by_sigterm(),
-        Node(folder, collects_garbage=garbage, containerd=programs) as running,
+        Node(folder, collects_garbage=garbage, containerd=own) as running,
     ):
         yield running
 
@@ -81,9 +81,7 @@ lasting_namespace = pytest.fixture(scope="module")(_namespaces)
 
 
 @pytest.fixture(scope="session")
-def webhook(
-    node: Node, tier: Tier, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Webhook]:
+def webhook(node: Node, tier: Tier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
     """Run the real server for all tests, registered, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("webhook")
     file = folder / "profiles.yaml"
@@ -92,17 +90,17 @@ def webhook(
         node.api.ensure(definition())
         apply_profiles(node.control_plane, tier.profiles)
     given = None if tier.as_objects else file
-    with Webhook(node.control_plane, folder, given, webhook_command) as running:
+    with Webhook(node.control_plane, folder, given) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def controller_process(
-    node: Node, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+    node: Node, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Controller]:
     """Run the real controller for all tests, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("controller")
-    with Controller(node.control_plane, folder, webhook_command, ACCOUNT[0]) as running:
+    with Controller(node.control_plane, folder, ACCOUNT[0]) as running:
         yield running
 
 

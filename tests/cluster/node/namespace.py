@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tests.cluster.client import RequestFailed
-from tests.cluster.webhook import installed_command
+from tests.cluster.processes import COMMAND
 from tests.waiting import NotReady, wait_until
 from webhook.core.model import Object
 
@@ -99,7 +99,7 @@ class Namespace:
 
     def program(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
         """Run `fabric-injector`, with the text as its input."""
-        command = [*(installed_command() or ()), *words]
+        command = [*COMMAND, *words]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
 
     def command(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:

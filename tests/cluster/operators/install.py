@@ -10,7 +10,7 @@ from socket import create_connection
 
 import yaml
 
-from tests.cluster.assets import FILE, operator_programs, operator_source
+from tests.cluster.assets import OPERATORS, operator_programs, operator_source
 from tests.cluster.node.archive import Image, docker_archive, layer
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
@@ -29,8 +29,8 @@ APPLY = ("apply", "--server-side", "--force-conflicts", "-f", "-")
 
 def install(node: Node, name: str, folder: Path) -> None:
     """Install an operator; return once its webhooks are served."""
-    operator, programs = FILE.operators[name], operator_programs(name)
-    space, kubectl = Namespace(node, operator.namespace), node.control_plane.kubectl
+    operator, programs = OPERATORS[name], operator_programs(name)
+    space, kubectl = Namespace(node, operator["namespace"]), node.control_plane.kubectl
     node.operators.append(space.name)
     images = tuple(
         Image(_image(deployment), (layer({"manager": path}),), ("/manager",), user="65532")
@@ -42,7 +42,7 @@ def install(node: Node, name: str, folder: Path) -> None:
     rest = [one for one in manifests if one not in first]
     for one in rest:
         if one["kind"] == "Deployment":
-            _run_program(one, operator.arguments)
+            _run_program(one, operator.get("arguments", []))
     kubectl(*APPLY, input=yaml.safe_dump_all(first))
     if name == "volcano":
         node.api.ensure(_secret_of_volcano(folder), space.name)
@@ -56,15 +56,16 @@ def install(node: Node, name: str, folder: Path) -> None:
 
 
 def _manifests(node: Node, name: str) -> Iterator[Object]:
-    operator, source = FILE.operators[name], operator_source(name)
-    own = Path(__file__).parent / operator.manifests
-    path = own if own.exists() else source / operator.manifests
+    operator, source = OPERATORS[name], operator_source(name)
+    own = Path(__file__).parent / operator["manifests"]
+    path = own if own.exists() else source / operator["manifests"]
     kustomize = node.control_plane.kubectl
     text = kustomize("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
-    for shipped, edited in operator.edits.items():
+    for shipped, edited in operator.get("edits", {}).items():
         assert text.count(shipped) == 1, f"{name} has another {shipped!r}"
         text = text.replace(shipped, edited)
-    files = (source / operator.definitions).glob("*.yaml") if operator.definitions else ()
+    definitions = operator.get("definitions")
+    files = (source / definitions).glob("*.yaml") if definitions else ()
     for each in (*(path.read_text() for path in sorted(files)), text):
         for manifest in yaml.safe_load_all(each):
             if manifest and manifest["kind"] not in LEFT_OUT:

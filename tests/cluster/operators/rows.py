@@ -1,7 +1,6 @@
 """Jobs whose rank 0 is named in one way or another, and how they must meet: rows.yaml, read."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.tables import read
@@ -40,27 +39,22 @@ class Row(NamedTuple):
 def _row(line: Any) -> Row:
     waits = tuple(map(frozenset, line["waits"]))
     versions = tuple(line.get("versions", (NEWEST,)))
-    made = (one for job in line["jobs"] for one in _made(**job))
+    made = [_made(**job) for job in line.get("jobs", ())]
+    if "pods_of" in line:
+        made = manifests.pods_of(line["pods_of"])
     return Row(tuple(made), line["rank_zero"], tuple(line["master_addr"]), waits, versions)
 
 
-def _made(then: str = "", **job: Any) -> Iterator[Object]:
+def _made(size: int = 0, order: str = "", **job: Any) -> Object:
     [(kind, given)] = job.items()
-    build = getattr(manifests, kind)
-    if isinstance(given, str):
-        yield from build(given)
-        return
-    if "run" in given:
-        made = build(_container(**given))
-    else:
-        made = build(**{role: _container(**one) for role, one in given.items()})
-    yield getattr(manifests, then)(made) if then else made
+    roles = {"main": given} if "run" in given else given
+    made = {role: _container(**one) for role, one in roles.items()}
+    return manifests.job(kind, size, order, **made)
 
 
 def _container(run: str, name: str = "main", env: Any = None) -> Object:
-    text = re.sub(
-        r"static\((\S+), (.+)\)$", lambda found: manifests.torchrun(found[1], found[2]), run
-    )
+    start = re.compile(r"static\((\S+), (.+)\)$")
+    text = start.sub(lambda found: manifests.torchrun(found[1], found[2]), run)
     return manifests.container(text, name, **(env or {}))
 
 
