@@ -1,6 +1,9 @@
 """A tree is released under one version, or not at all."""
 
 import shutil
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,14 @@ def test_both_deployments_run_the_released_image_and_the_webhook_names_it_to_pod
     assert text == f"  image: {reference}\n" * 2 + f"  value: {reference}\n"
     with pytest.raises(NotReleasable, match="3"):
         installed_from(text, reference)
+
+
+def test_needs_no_library_but_those_of_its_extra() -> None:
+    """Its virtual environment has no other, and only a release would find that out."""
+    code = "import sys, tests.release.__main__; print(*sys.modules)"
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.PIPE
+    )
+    loaded = {name.partition(".")[0] for name in told.stdout.decode().split()}
+    libraries = loaded & packages_distributions().keys() - {"webhook", "certs", "_distutils_hack"}
+    assert libraries <= {"click", "yaml", "_yaml"}, "the extra `release` names no other"
