@@ -18,6 +18,7 @@ from tests.pods import FIXTURES, is_within
 from tests.profiles import as_text
 from webhook.cli.server_side import ask_server
 from webhook.core.profiles import parse_profiles
+from webhook.core.yaml_reader import Document
 from webhook.dry_run import judge
 from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection
@@ -34,7 +35,7 @@ MANIFESTS: dict[str, Any] = {
     **{
         path.stem: parse_documents(
             path.read_text().replace("networks: roce-net", "networks: default/rdma-net")
-        )[0]
+        )[0].value
         for path in sorted(FIXTURES.glob("torchx/*.yaml"))
     },
 }
@@ -69,7 +70,7 @@ def placed(value: Any, namespace: str) -> Any:
 def test_works_out_what_the_cluster_answers(
     name: str, research: str, connection: Connection
 ) -> None:
-    templates = find_templates([placed(MANIFESTS[name], research)])
+    templates = find_templates([Document(placed(MANIFESTS[name], research))])
     expected = judge(
         templates,
         profile=None,

@@ -43,7 +43,7 @@ def test_writes_pods_as_a_stream_that_reads_back() -> None:
     result = run()
     text = render_pod(result)
     assert list(yaml.safe_load_all(text)) == [pod.after for pod in result.pods]
-    assert parse_documents(text) == [pod.after for pod in result.pods]
+    assert [each.value for each in parse_documents(text)] == [pod.after for pod in result.pods]
     source = "# Job/train-t4rcs9x6sv1m spec.tasks[0].template: "
     assert text.startswith(f"{source}pod research/train-t4rcs9x6sv1m-train-0-0\n")
 

@@ -1,7 +1,7 @@
 """Print the script that makes a shell complete commands and options."""
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import shell_complete
 
 
 @click.command("completion")
@@ -16,6 +16,4 @@ def command(shell: str) -> None:
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli import main
 
-    made = get_completion_class(shell)
-    assert made is not None  # noqa: S101  # the choice above is click's own
-    click.echo(made(main, {}, "fabric-injector", "_FABRIC_INJECTOR_COMPLETE").source())
+    shell_complete(main, {}, "fabric-injector", "_FABRIC_INJECTOR_COMPLETE", f"{shell}_source")

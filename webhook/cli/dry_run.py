@@ -25,6 +25,7 @@ from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace
+from webhook.core.yaml_reader import Document
 from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run import RENDERERS, DryRun, judge
@@ -113,8 +114,7 @@ def _judge_files(given: dict[str, Any]) -> DryRun:
     *given*: the options of the command.
     """
     namespace, profile = given["namespace"], given["profile"]
-    warnings: dict[int, Sequence[str]] = {}
-    documents = read_manifests(given["file"], warnings, recursive=given["recursive"])
+    documents = read_manifests(given["file"], recursive=given["recursive"])
     if namespace:
         require_namespace(documents, namespace)
     read, objects = read_profiles(given["profiles"]), load_objects(given["objects"])
@@ -122,12 +122,12 @@ def _judge_files(given: dict[str, Any]) -> DryRun:
         read = read or of_file_objects("--objects", objects)
         if read is None:
             raise InputError("--objects holds no FabricProfile: give --profiles FILE")
-        templates = find_templates(documents, namespace, warnings)
+        templates = find_templates(documents, namespace)
         known, world = choose_profiles(read, profile), ObjectsWorld(objects)
         run = judge(templates, profile=profile, profiles=known, world=world)
         return _show(run, known.profiles, given)
     connection = connect_to_cluster()
-    templates = find_templates(documents, namespace or connection.namespace, warnings)
+    templates = find_templates(documents, namespace or connection.namespace)
     if given["server"]:
         return _show(ask_server(connection, templates), (), given)
     snapshot = Snapshot(connection, system_namespace=given["system_namespace"], given=read)
@@ -164,7 +164,8 @@ def _list_workloads(given: dict[str, Any]) -> list[DryRun]:
         world.namespace = world.fresh_namespace = partial(_labelled, world.namespace, profile)
     runs, rows = [], []
     for job in _find_workloads(snapshot, given["selector"]):
-        run = judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
+        templates = find_templates(map(Document, job.pods))
+        run = judge(templates, profile=None, profiles=profiles, world=world)
         runs.append(run)
         rows.append(_row(job, run))
     shown = [row for row in rows if _NO_PROFILE not in row]

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,7 +12,7 @@ from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.wording import listed
-from webhook.core.yaml_reader import decode
+from webhook.core.yaml_reader import Document, decode
 from webhook.diagnose.snapshot import Snapshot
 from webhook.dry_run.templates import parse_documents
 from webhook.kube.connection import Connection
@@ -26,23 +25,18 @@ _EXTENSIONS = (".json", ".yaml", ".yml")
 """What kubectl reads of a folder."""
 
 
-def read_manifests(
-    manifests: Sequence[Path], warnings: dict[int, Sequence[str]], *, recursive: bool = False
-) -> list[Any]:
-    """Read the documents of all files; raise InputError with the file and what is wrong in it.
-
-    `parse_documents` fills *warnings*; each gets the name of its file.
-    """
-    documents: list[Any] = []
+def read_manifests(manifests: Sequence[Path], *, recursive: bool) -> list[Document]:
+    """Read the documents of all files; raise InputError with the file and what is wrong in it."""
+    documents: list[Document] = []
     for path in list_files(manifests, recursive=recursive):
-        found: dict[int, Sequence[str]] = {}
         text = read_text(path)
         try:
-            documents += parse_documents(text, warnings=found)
+            found = parse_documents(text)
         except InputError as error:
             raise InputError(f"{shown(path)}: {error}") from None
-        for key, of_one in found.items():
-            warnings[key] = [f"{shown(path)}: {each}" for each in of_one]
+        for each in found:
+            warnings = [f"{shown(path)}: {warning}" for warning in each.warnings]
+            documents.append(each._replace(warnings=warnings))
     if not documents:
         files = ", ".join(map(shown, manifests))
         raise InputError(f"{files}: expected a manifest, found nothing; give it some object")

@@ -1,15 +1,17 @@
 """Ask the cluster what it makes of each pod, by creates with ``dryRun=All`` as the caller."""
 
 import re
+from dataclasses import replace
 
 import jsonpatch
 
 from webhook.core import names, podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
+from webhook.core.review import Verdict
 from webhook.core.workloads import recognise
 from webhook.diagnose.jobs import ObservedPod
-from webhook.dry_run import DryRun, PodResult
+from webhook.dry_run import DryRun, PodResult, pod_result
 from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, RequestFailed, Response
 
@@ -35,22 +37,20 @@ def _ask(connection: Connection, template: Template) -> PodResult:
         if not before["metadata"].get("name"):
             after["metadata"].pop("name", None)
     labels = podspec.labels(after)
-    return PodResult(
-        source=template.source,
-        namespace=template.namespace,
-        before=before,
-        after=after,
-        allowed=not refusal,
+    verdict = Verdict(
+        not refusal,
+        after,
+        jsonpatch.make_patch(before, after).patch,
+        decisions=(),
+        reason="",
         message=refusal,
+        warnings=response.warnings,
         system="" if refusal else recognise(before).system,
         job=labels.get(names.JOB, ""),
-        rendezvous=labels.get(names.RENDEZVOUS, ""),
+        role=labels.get(names.RENDEZVOUS, ""),
         profile=str(ObservedPod(after).status.get("profile", "")),
-        warnings=(*template.notes, *response.warnings),
-        patch=tuple(jsonpatch.make_patch(before, after).patch),
-        workload=template.workload,
-        replicas=template.replicas,
     )
+    return pod_result(replace(template, pod=before), verdict)
 
 
 def _as_new(pod: Object) -> Object:

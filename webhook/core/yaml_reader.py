@@ -43,7 +43,7 @@ class Document(NamedTuple):
     """Hold one document as plain values, the line on which it begins, and what to warn of."""
 
     value: Any
-    line: int
+    line: int = 0
     warnings: Sequence[str] = ()
 
 

@@ -1,6 +1,5 @@
 """Decide about each pod of an input, with the code that admission uses."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -134,8 +133,7 @@ def dry_run(
     Raises InputError with line and column for text that does not parse, Unavailable where the
     cluster gives no answer.
     """
-    warnings: dict[int, Sequence[str]] = {}
-    templates = find_templates(parse_documents(text, warnings=warnings), namespace, warnings)
+    templates = find_templates(parse_documents(text), namespace)
     return judge(templates, profile=profile, profiles=profiles, world=world)
 
 
@@ -152,11 +150,12 @@ def judge(templates: Templates, *, profile: str | None, profiles: Profiles, worl
             verdict = _in_no_namespace(template)
         else:
             verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
-        results.append(_result(template, verdict, _unsent(namespace, verdict)))
+        results.append(pod_result(template, verdict, *_unsent(namespace, verdict)))
     return DryRun(tuple(results), templates.ignored)
 
 
-def _result(template: Template, verdict: Verdict, unsent: tuple[str, ...]) -> PodResult:
+def pod_result(template: Template, verdict: Verdict, *warnings: str) -> PodResult:
+    """Return the *verdict* about the pod of a template; *warnings* are further ones."""
     return PodResult(
         source=template.source,
         namespace=template.namespace,
@@ -169,7 +168,7 @@ def _result(template: Template, verdict: Verdict, unsent: tuple[str, ...]) -> Po
         rendezvous=verdict.role,
         profile=verdict.profile,
         decisions=verdict.decisions,
-        warnings=(*template.notes, *verdict.warnings, *unsent),
+        warnings=(*template.notes, *verdict.warnings, *warnings),
         patch=tuple(verdict.operations),
         observed=verdict.observed,
         workload=template.workload,

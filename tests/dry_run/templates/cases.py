@@ -17,6 +17,7 @@ import yaml
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
+from webhook.core.yaml_reader import Document
 from webhook.dry_run.templates import Template, Templates, find_templates
 
 _SHIPPED = "is shown with the one that Trainer ships"
@@ -51,7 +52,7 @@ def workload(
 
 
 def find(*manifests: Any, **options: Any) -> Templates:
-    return find_templates(copy.deepcopy(list(manifests)), **options)
+    return find_templates(map(Document, copy.deepcopy(manifests)), **options)
 
 
 def whole(found: Templates) -> list[Template]:

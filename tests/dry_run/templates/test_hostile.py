@@ -11,6 +11,7 @@ from tests.dry_run.templates.test_pods import CASES
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
+from webhook.core.yaml_reader import Document
 from webhook.dry_run.templates import Templates, find_templates
 
 MANIFESTS: list[list[Object]] = [
@@ -62,7 +63,7 @@ def check(found: Templates) -> None:
 @given(broken())
 def test_survives_broken_manifests(documents: list[Any]) -> None:
     try:
-        found = find_templates(documents)
+        found = find_templates(map(Document, documents))
     except InputError:
         return
     check(found)
@@ -99,7 +100,7 @@ def objects_in(value: Any) -> int:
 @settings(max_examples=200, deadline=None)
 @given(VALUE)
 def test_says_of_every_object_of_any_shape_what_becomes_of_it(value: Any) -> None:
-    found = find_templates([value])
+    found = find_templates([Document(value)])
     check(found)
     assert len(found.pods) + len(found.ignored) >= objects_in(value)
 
@@ -107,6 +108,8 @@ def test_says_of_every_object_of_any_shape_what_becomes_of_it(value: Any) -> Non
 def test_takes_what_is_whole_beside_what_is_none() -> None:
     whole = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
     listed = {"apiVersion": "v1", "kind": "PodList", "items": [whole, None]}
-    found = find_templates([[{"apiVersion": "v1", "kind": "Pod", **whole}, 5], listed])
+    found = find_templates(
+        map(Document, [[{"apiVersion": "v1", "kind": "Pod", **whole}, 5], listed])
+    )
     check(found)
     assert (len(found.pods), len(found.ignored)) == (2, 2)

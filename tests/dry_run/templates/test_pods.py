@@ -9,6 +9,7 @@ from tests.pods import FIXTURES, load
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.training_pod import Rendezvous
+from webhook.core.yaml_reader import Document
 from webhook.dry_run.templates import Template, find_templates, parse_documents
 
 _LIVE = "live/torchx-volcano/{}-train-fgwp3pq7vkl4vc{}.review.json"
@@ -112,5 +113,5 @@ def test_completes_a_torchx_task_as_volcano_does() -> None:
 def test_leaves_the_input_as_it_is() -> None:
     documents = [json.loads(json.dumps(manifest)) for manifest, _ in CASES.values()]
     before = json.dumps(documents)
-    find_templates(documents)
+    find_templates(map(Document, documents))
     assert json.dumps(documents) == before

@@ -82,8 +82,9 @@ def test_reads_what_torchx_prints_around_its_manifest(path: Path) -> None:
         f"{manifest}\n"
         "\x1b[34mtorchx\x1b[0m \x1b[90m2026-11-21 12:00:01 INFO    \x1b[0m done\n"
     )
-    assert parse_documents(paste) == parse_documents(manifest)
-    assert parse_documents(paste.replace("\n", "\r\n")) == parse_documents(manifest)
+    expected = [each.value for each in parse_documents(manifest)]
+    for text in (paste, paste.replace("\n", "\r\n")):
+        assert [each.value for each in parse_documents(text)] == expected
 
 
 def test_counts_lines_of_a_paste_from_its_start() -> None:
@@ -95,7 +96,7 @@ def test_counts_lines_of_a_paste_from_its_start() -> None:
 def test_keeps_a_heading_that_is_part_of_a_text() -> None:
     heading = "=== SCHEDULER REQUEST === y"
     text = f'kind: ConfigMap\ndata: {{x: "{heading}"}}\n'
-    assert parse_documents(text) == [{"kind": "ConfigMap", "data": {"x": heading}}]
+    assert parse_documents(text)[0].value == {"kind": "ConfigMap", "data": {"x": heading}}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_keeps_a_heading_that_is_part_of_a_text() -> None:
 )
 def test_reads_what_torchx_really_printed(path: Path) -> None:
     [document] = parse_documents(path.read_text())
-    assert document["kind"] in ("Job", "AppWrapper")
+    assert document.value["kind"] in ("Job", "AppWrapper")
     found = find_templates([document])
     labels = [each.pod["metadata"]["labels"] for each in found.pods]
     assert [each["torchx.pytorch.org/replica-id"] for each in labels] == ["0", "1"]

@@ -4,7 +4,7 @@ A kind has a row in the table KINDS: from (API group, kind) to the function that
 In other kinds whatever looks like a pod template is taken for one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
+from webhook.core.yaml_reader import Document
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.kinds import any_object, expander
 from webhook.dry_run.templates.pods import Found, Ignored, Template, Workload
@@ -37,21 +38,16 @@ class Templates(NamedTuple):
 
 
 def find_templates(
-    documents: Sequence[Any],
-    namespace: str | None = None,
-    warnings: Mapping[int, Sequence[str]] | None = None,
-    *,
-    most_pods: int | None = None,
+    documents: Iterable[Document], namespace: str | None = None, *, most_pods: int | None = None
 ) -> Templates:
     """Make the pods of all *documents*; objects without a namespace get *namespace* or ``default``.
 
-    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets
-    them. *most_pods*: after so many no more are looked for.
+    Each pod gets the warnings of its document. *most_pods*: after so many no more are looked for.
     """
     objects = [
-        (source, value, tuple((warnings or {}).get(id(document), ())))
+        (source, value, document.warnings)
         for number, document in enumerate(documents, 1)
-        for source, value in _items(document, f"document {number}")
+        for source, value in _items(document.value, f"document {number}")
     ]
     runtimes = {source: value for source, value, _ in objects if "TrainingRuntime/" in source}
     pods: list[Template] = []
@@ -67,12 +63,12 @@ def find_templates(
     return Templates(tuple(pods), tuple(ignored))
 
 
-def require_namespace(documents: Sequence[Any], namespace: str) -> None:
+def require_namespace(documents: Iterable[Document], namespace: str) -> None:
     """Raise InputError, in kubectl's words, where an object names another namespace.
 
     Source: kubernetes cli-runtime pkg/resource/visitor.go RequireNamespace.
     """
-    for source, value in _items([*documents], "document"):
+    for source, value in _items([each.value for each in documents], "document"):
         found = _metadata(value).get("namespace")
         if isinstance(found, str) and found not in ("", namespace):
             raise InputError(

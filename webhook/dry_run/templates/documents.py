@@ -1,11 +1,9 @@
 """Read a manifest as it was pasted; what ``torchx run --dryrun`` prints around it is left out."""
 
 import re
-from collections.abc import Sequence
-from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import MAX_NODES, read_documents
+from webhook.core.yaml_reader import MAX_NODES, Document, read_documents
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
@@ -13,27 +11,21 @@ _TORCHX_LOG = re.compile(r"^torchx \d{4}-\d\d-\d\d .*$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-def parse_documents(
-    text: str, warnings: dict[int, Sequence[str]] | None = None, *, most: int = MAX_NODES
-) -> list[Any]:
+def parse_documents(text: str, *, most: int = MAX_NODES) -> list[Document]:
     """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 
-    *warnings* is filled, by the id of a document: which of its keys are written twice. The last
-    value counts, as for kubectl. *most*: as in `read_documents`. Raises InputError with line and
-    column.
+    Each warns of its keys that are written twice. The last value counts, as for kubectl. *most*: as
+    in `read_documents`. Raises InputError with line and column.
     """
     text = _scheduler_request(text)
     try:
-        documents = read_documents(text, takes_last=True, most=most)
+        return read_documents(text, takes_last=True, most=most)
     except InputError as error:
         hint = ""
         if mark := _TEMPLATE.search(text):
             advice = "as templates do: give what the template makes, as helm template prints it"
             hint = f" (the text holds {mark[0]}, {advice})"
         raise InputError(f"{error}{hint}") from None
-    if warnings is not None:
-        warnings |= {id(each.value): each.warnings for each in documents if each.warnings}
-    return [document.value for document in documents]
 
 
 def _scheduler_request(text: str) -> str:
