@@ -5,7 +5,6 @@ import pytest
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.model import Object
 from webhook.core.podspec import (
-    device_paths,
     display_name,
     env,
     env_value,
@@ -45,13 +44,11 @@ def test_the_last_entry_of_a_variable_counts(entries: list[Object], value: str |
 def test_reads_what_is_there_and_takes_the_rest_as_empty() -> None:
     container = {
         "env": [{"name": "A"}],
-        "volumeDevices": [{"name": "a", "devicePath": "/dev/a"}],
         "resources": {"limits": {"a.b/c": 1}},
     }
     pod = minimal_pod(container, os={"name": "windows"})
     assert (env(container), env({})) == ([{"name": "A"}], [])
     assert (limits(container), limits({"resources": None})) == ({"a.b/c": 1}, {})
-    assert (device_paths(container), device_paths({})) == (["/dev/a"], [])
     assert (is_windows(pod), is_windows(minimal_pod())) == (True, False)
     assert display_name({"metadata": {"generateName": "a-"}}) == "a-*"
 

@@ -41,11 +41,9 @@ def is_accelerator(resource: str) -> bool:
 
     Source: the device plugins of the vendors; there is no common mark.
     """
-    if "/" not in resource:
-        return False
-    if _BY_NAME.match(resource):
-        return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
-    return bool(_BY_DOMAIN.match(resource))
+    if _BY_DOMAIN.match(resource):
+        return True
+    return _BY_NAME.match(resource) is not None and not _FABRIC.search(resource)
 
 
 def is_accelerator_class(device_class: str) -> bool:

@@ -99,9 +99,7 @@ def make_template(namespace: str, claim: ProfileClaim) -> Object:
 
 
 def wanted_templates(
-    profiles: Iterable[Profile],
-    namespaces: Mapping[str, str],
-    named: Collection[tuple[str, str]],
+    profiles: Iterable[Profile], namespaces: Mapping[str, str], named: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], ProfileClaim]:
     """Return the claims whose templates are to be there, by namespace and name of the template.
 

@@ -157,11 +157,6 @@ def mentions(container: Object, *options: str) -> bool:
     return False
 
 
-def device_paths(container: Object) -> list[str]:
-    """Return the paths of ``volumeDevices``, at which Kubernetes takes no mount."""
-    return [device["devicePath"] for device in container.get("volumeDevices") or ()]
-
-
 def normalized_mount_path(path: str) -> str:
     """Normalise a mount path as the kubelet sees it: ``//dev/shm/`` becomes ``/dev/shm``."""
     if path.startswith("/") and not path.endswith("/") and "//" not in path and "/." not in path:

@@ -34,9 +34,7 @@ def parse_quantity(value: str | int | float) -> Fraction:
             raise _not_a_quantity(value)
         return _parse_text(value)
     if isinstance(value, bool):
-        raise ValueError(
-            f"{str(value).lower()} is not a quantity; write a number such as 1, 500m or 16Gi"
-        )
+        raise _not_a_quantity(str(value).lower())
     return Fraction(value) if isinstance(value, int) else _parse_text(repr(value))
 
 

@@ -94,11 +94,7 @@ def decode(content: bytes) -> str:
 
 
 def read_documents(
-    text: str,
-    marks: Marks | None = None,
-    *,
-    takes_last: bool = False,
-    most: int = MAX_NODES,
+    text: str, marks: Marks | None = None, *, takes_last: bool = False, most: int = MAX_NODES
 ) -> list[Document]:
     """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 

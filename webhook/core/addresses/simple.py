@@ -21,10 +21,7 @@ MULTUS = Source(
 
 _SAYS_NONE = "says rendezvous.addressSource: none"
 NONE = Source(
-    Words(
-        look="restart the job",
-        no_interface=(Reason.DISABLED, f"the profile {_SAYS_NONE}"),
-    ),
+    Words(look="restart the job", no_interface=(Reason.DISABLED, f"the profile {_SAYS_NONE}")),
     lambda _pod, profile, _networks: Choice(
         None,
         Reason.KEEPS_NAME,
@@ -36,10 +33,7 @@ NONE = Source(
 """For fabrics whose interfaces give no address to meet at, such as EFA, and clusters where the pod
 network is as good to meet on. All else is injected."""
 UNKNOWN = Source(
-    Words(
-        told=names.ADDRESS_SOURCE,
-        look="run webhook and controller in the same version",
-    ),
+    Words(told=names.ADDRESS_SOURCE, look="run webhook and controller in the same version"),
     NONE.choose,  # never asked: no profile has such a source
     lambda told, _wanted: Secondary(
         problem=f"it says {told[:40]!r}, a source of addresses that this version does not know"

@@ -197,12 +197,9 @@ def next_status(
     }
     made = [
         {
-            "type": condition.type,
-            "status": condition.status,
+            **condition._asdict(),
             "observedGeneration": obj.generation,
             "lastTransitionTime": since.get((condition.type, condition.status)) or now,
-            "reason": str(condition.reason),
-            "message": condition.message,
         }
         for condition in conditions
     ]

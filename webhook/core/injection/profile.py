@@ -172,7 +172,8 @@ def _free_mounts(merge: Merge, plan: Plan) -> Iterator[Object]:
     there: dict[str, Object] = {
         normalized_mount_path(each["mountPath"]): each for each in podspec.mounts(own)
     }
-    there |= {normalized_mount_path(path): {} for path in podspec.device_paths(own)}
+    devices = own.get("volumeDevices") or ()
+    there |= {normalized_mount_path(device["devicePath"]): {} for device in devices}
     for path, mount in plan.profile.mounts.items():
         if path not in there:
             yield mount

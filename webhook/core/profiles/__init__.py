@@ -1,12 +1,7 @@
 """Describe fabrics: `profile` has the fields, `template` those of a pod, `load` reads them."""
 
 from webhook.core.profiles.grammar import INSTALLED, NetworkName
-from webhook.core.profiles.load import (
-    Content,
-    ProfileObject,
-    parse_profiles,
-    read_object,
-)
+from webhook.core.profiles.load import Content, ProfileObject, parse_profiles, read_object
 from webhook.core.profiles.profile import (
     ClaimConfig,
     ClaimConstraint,

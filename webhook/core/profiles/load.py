@@ -22,12 +22,7 @@ from webhook.core.profiles.objects import (
     SETTINGS_KIND,
     Fault,
 )
-from webhook.core.profiles.profile import (
-    ClusterSettings,
-    Profile,
-    Profiles,
-    ProfileSpec,
-)
+from webhook.core.profiles.profile import ClusterSettings, Profile, Profiles, ProfileSpec
 from webhook.core.profiles.slips import one_of, unknown_field
 from webhook.core.profiles.template import Templates
 from webhook.core.qualified_name import is_dns_subdomain
@@ -197,9 +192,7 @@ def _read_spec(name: str, spec: Any) -> Profile:
     except ValidationError as error:
         location, problem = explain(error)
         raise Fault(("spec", *location), problem) from None
-    revision = _revision(spec)
-    given = {field: getattr(known, field) for field in ProfileSpec.__struct_fields__}
-    return Profile(name=name, revision=revision, **given)
+    return Profile(name=name, revision=_revision(spec), **structs.asdict(known))
 
 
 def _read(kind: Any, written: Any) -> Any:
