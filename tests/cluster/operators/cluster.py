@@ -32,9 +32,7 @@ class Cluster(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def install(
-    pytestconfig: pytest.Config, node: Node, tmp_path_factory: pytest.TempPathFactory
-) -> Install:
+def install(pytestconfig: pytest.Config, node: Node) -> Install:
     """Give a function that installs an operator."""
     installed = set[str]()
 
@@ -42,7 +40,7 @@ def install(
         if name not in installed:
             built(pytestconfig, operator_programs, name)
             installed.add(name)
-            installing.install(node, name, tmp_path_factory.mktemp(name))
+            installing.install(node, name)
 
     return do
 

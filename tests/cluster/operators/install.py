@@ -1,7 +1,5 @@
 """An operator as it ships: its manifests, accounts and webhooks, its program in a pod."""
 
-import base64
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -15,11 +13,11 @@ from tests.cluster.node.archive import Image, docker_archive, layer
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
-from tests.cluster.objects import made
 from tests.cluster.pki import Authority
 from webhook.core.model import Object
 
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
+SECRET_OF_VOLCANO = ("create", "secret", "generic", "volcano-admission-secret")
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 FIRST = ("Namespace", "CustomResourceDefinition")
 LEFT_OUT = ("Job", "APIService")
@@ -27,7 +25,7 @@ LEFT_OUT = ("Job", "APIService")
 APPLY = ("apply", "--server-side", "--force-conflicts", "-f", "-")
 
 
-def install(node: Node, name: str, folder: Path) -> None:
+def install(node: Node, name: str) -> None:
     """Install an operator; return once its webhooks are served."""
     operator, programs = OPERATORS[name], operator_programs(name)
     space, kubectl = Namespace(node, operator["namespace"]), node.control_plane.kubectl
@@ -38,17 +36,16 @@ def install(node: Node, name: str, folder: Path) -> None:
     )
     node.containerd.import_images(docker_archive(images))
     manifests = list(_manifests(node, name))
-    first = [one for one in manifests if one["kind"] in FIRST]
-    rest = [one for one in manifests if one not in first]
+    rest = [one for one in manifests if one["kind"] not in FIRST]
     for one in rest:
         if one["kind"] == "Deployment":
             _run_program(one, operator.get("arguments", []))
-    kubectl(*APPLY, input=yaml.safe_dump_all(first))
+    kubectl(*APPLY, input=yaml.safe_dump_all(one for one in manifests if one not in rest))
     if name == "volcano":
-        node.api.ensure(_secret_of_volcano(folder), space.name)
+        keys = Authority("volcano's admission").write(node.folder / name, [ADMISSION_OF_VOLCANO])
+        kubectl(*SECRET_OF_VOLCANO, f"--from-file={keys}", f"--namespace={space.name}")
     kubectl(*APPLY, input=yaml.safe_dump_all(rest))
-    for deployment in programs:
-        space.wait(partial(_is_ready, space, deployment), f"{deployment} to be ready")
+    space.wait(partial(_are_ready, space), f"{', '.join(programs)} to be ready")
     for service in _webhook_services(manifests):
         space.wait(partial(_is_served, space, service), f"webhooks at {service}")
     if name == "volcano":
@@ -72,13 +69,6 @@ def _manifests(node: Node, name: str) -> Iterator[Object]:
                 yield manifest
 
 
-def _secret_of_volcano(folder: Path) -> Object:
-    Authority("volcano's admission").write(folder / "volcano", [ADMISSION_OF_VOLCANO])
-    files = (folder / "volcano").iterdir()
-    data = {file.name: base64.b64encode(file.read_bytes()).decode() for file in files}
-    return made("v1 Secret", "volcano-admission-secret", data=data)
-
-
 def _run_program(deployment: Object, arguments: list[str]) -> None:
     """Let a Deployment run the program that was built, once."""
     deployment["spec"]["replicas"] = 1
@@ -96,16 +86,13 @@ def _is_queue_open(node: Node) -> bool:
     return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
 
 
-def _is_ready(space: Namespace, deployment: str) -> bool:
-    _touch_pods(space)
+def _are_ready(space: Namespace) -> bool:
     deployments = space.items("deployments", "apis/apps/v1")
-    [found] = [one for one in deployments if one["metadata"]["name"] == deployment]
-    return bool(found.get("status", {}).get("readyReplicas"))
+    return all(one.get("status", {}).get("readyReplicas") for one in deployments)
 
 
 def _is_served(space: Namespace, service: str) -> bool:
     """Tell whether a Service accepts connections: pods are ready before they have a certificate."""
-    _touch_pods(space)
     for found in space.items("endpointslices", "apis/discovery.k8s.io/v1"):
         if found["metadata"]["labels"]["kubernetes.io/service-name"] == service:
             for endpoint in found["endpoints"] or []:
@@ -114,13 +101,6 @@ def _is_served(space: Namespace, service: str) -> bool:
                     create_connection(place, timeout=1).close()
                     return True
     return False
-
-
-def _touch_pods(space: Namespace) -> None:
-    """Let the kubelet look at the pods again: it brings a changed Secret only then."""
-    for pod in space.pods():
-        annotations = {"fabric-injector.test/round": str(time.monotonic())}
-        space.api.request("PATCH", pod.path, {"metadata": {"annotations": annotations}})
 
 
 def _webhook_services(manifests: list[Object]) -> set[str]:
