@@ -219,6 +219,7 @@ OWN = '[{"interfaceName":"eth0","network":"default"}]'
     [
         ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {GPU: 2}}, EFA, "8"),
         ("eks-efa", {"nodes": {TYPE: "ml.p5en.48xlarge"}}, EFA, "16"),
+        ("eks-efa", {"nodes": {TYPE: "g7.48xlarge"}, "asks": {GPU: 4}}, EFA, "1"),
         ("eks-efa", {"nodes": {TYPE: "p6e-gb200.36xlarge"}, "asks": {GPU: 4}}, EFA, "4"),
         ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {EFA[9:]: 2}}, EFA, 2),
         ("eks-efa", {"asks": {EFA[9:]: 2, GPU: 1}}, EFA, 2),
