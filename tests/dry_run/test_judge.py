@@ -62,9 +62,9 @@ def test_decides_as_admission_does() -> None:
 
 
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
-    assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
+    [absent] = run("kind: ConfigMap\nmetadata: {name: x}").ignored
     broken = run(json.dumps(IGNORED["containers are no list"]["manifest"]))
-    assert broken.is_broken
+    assert (absent.broken, [each.broken for each in broken.ignored]) == (False, [True])
     assert broken.pods == ()
 
 

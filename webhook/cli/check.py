@@ -47,25 +47,22 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     # faults in the file are findings; a file that cannot be read is a wrong command
     given = read_profiles(profiles, faulty=True)
+    connection = connect_to_cluster()
+    wanted = namespace or ""
     snapshot = open_snapshot(
-        connect_to_cluster(),
-        namespace or "",
-        system_namespace,
-        configuration=webhook_configuration,
-        given=given,
+        connection, wanted, system_namespace, configuration=webhook_configuration, given=given
     )
     findings = check(snapshot)
-    cluster, space = snapshot.connection.title, snapshot.namespace
-    system = snapshot.system_namespace
+    system, space = snapshot.system_namespace, snapshot.namespace
     if output:
-        head = {"cluster": cluster, "systemNamespace": system, "namespace": space or None}
+        head = {"cluster": connection.title, "systemNamespace": system, "namespace": space or None}
         print_document({**head, **as_document(findings)}, output)
     else:
         number = count(findings)
         failures, warnings = counted(number["fail"], "failure"), counted(number["warn"], "warning")
         echo(f"{failures}, {warnings}, {number['ok']:,} ok")
         scope = f"namespace {space}" if space else f"installation in namespace {system}"
-        echo(f"cluster: {printable(cluster, limit=None)}; {scope}")
+        echo(f"cluster: {printable(connection.title, limit=None)}; {scope}")
         print_findings(grouped(findings))
         print_codes(findings)
     raise SystemExit(exit_status(findings))

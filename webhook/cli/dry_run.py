@@ -100,12 +100,14 @@ def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
 
 
 def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:
-    if any(run.is_broken for run in runs):
+    pods = [pod for run in runs for pod in run.pods]
+    if any(part.broken for run in runs for part in run.ignored):
         return 2
-    is_injected = any(pod.is_injected for run in runs for pod in run.pods)
-    if not all(run.is_allowed for run in runs) or (is_injection_required and not is_injected):
+    if is_injection_required and not any(pod.is_injected for pod in pods):
         return 1
-    return 0 if all(run.is_whole for run in runs) else 3
+    if not all(pod.allowed for pod in pods):
+        return 1
+    return 3 if any(each.problem for run in runs for each in run.workloads) else 0
 
 
 def _judge_files(given: dict[str, Any]) -> DryRun:

@@ -46,11 +46,7 @@ def command() -> None:
 @options.namespace(help="With --server: namespace of the pods.")
 @options.output("json", help="A document with all faults.")
 def validate(
-    file: tuple[Path, ...],
-    recursive: bool,
-    server: bool,
-    namespace: str | None,
-    output: str | None,
+    file: tuple[Path, ...], recursive: bool, server: bool, namespace: str | None, output: str | None
 ) -> None:
     """Find all faults of profiles at once, each with file, line and field.
 

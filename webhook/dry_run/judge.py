@@ -1,6 +1,6 @@
 """Decide about each pod of an input, with the code that admission uses."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from webhook.core import names, podspec
@@ -68,11 +68,8 @@ class PodResult:
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
-        keys = ("step", "outcome", "reason", "message")
         return {key: getattr(self, key) for key in _TOLD} | {
-            "decisions": [
-                {key: str(getattr(each, key)) for key in keys} for each in self.decisions
-            ],
+            "decisions": list(map(asdict, self.decisions)),
             "warnings": list(self.warnings),
             "patch": list(self.patch),
             "pod": self.after,
@@ -99,21 +96,6 @@ class DryRun:
             for each in self.summaries
             if any(pod.profile or not pod.allowed for pod in each.pods)
         )
-
-    @property
-    def is_broken(self) -> bool:
-        """Tell whether some part of the input has a structure that no cluster would accept."""
-        return any(part.broken for part in self.ignored)
-
-    @property
-    def is_allowed(self) -> bool:
-        """Tell whether every pod is allowed."""
-        return all(pod.allowed for pod in self.pods)
-
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether no workload is half injected, and every one can meet."""
-        return not any(workload.problem for workload in self.workloads)
 
     def as_json(self) -> Object:
         """Return the document that ``POST /dry-run`` and ``dry-run -o json`` answer."""

@@ -20,14 +20,8 @@ from webhook.dry_run.templates.kinds import any_object, expander
 from webhook.dry_run.templates.pods import Found, Ignored, Template, Workload
 from webhook.dry_run.templates.section import Section
 
-__all__ = [
-    "Ignored",
-    "Template",
-    "Templates",
-    "find_templates",
-    "parse_documents",
-    "require_namespace",
-]
+__all__ = ["Ignored", "Template", "Templates"]
+__all__ += ["find_templates", "parse_documents", "require_namespace"]
 
 
 class Templates(NamedTuple):

@@ -8,14 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.pods import (
-    Ignored,
-    Workload,
-    copied,
-    fill,
-    read_data,
-    variables,
-)
+from webhook.dry_run.templates.pods import Ignored, Workload, copied, fill, read_data, variables
 from webhook.dry_run.templates.section import Section
 
 _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
