@@ -219,6 +219,11 @@ def test_names_the_file_that_is_no_kubeconfig(tmp_path: Path, text: str, message
     assert str(failure.value).startswith(told)
 
 
+def test_says_what_to_correct_where_a_kubeconfig_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(Is a directory\); correct its path"):
+        find_credentials({"KUBECONFIG": str(tmp_path)})
+
+
 PROXY = "http://proxy.example:3128"
 
 

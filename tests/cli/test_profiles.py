@@ -46,7 +46,7 @@ def test_ends_with_0_without_a_fault() -> None:
     assert done.stderr == "1 profile, 0 faults; 1 other object left out\n"
     done = validate("-f", "-", given=service)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "expected FabricProfiles, found none" in done.stderr
+    assert "standard input: expected FabricProfiles, found none" in done.stderr
 
 
 def test_needs_a_file_that_is_there(tmp_path: Path) -> None:

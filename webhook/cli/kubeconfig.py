@@ -88,6 +88,8 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
         )
         loader.load_and_set(found := Configuration())  # type: ignore[no-untyped-call]
         return _credentials(title, found, of_cluster, of_context.get("namespace") or "")
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror}); correct its path or mode"
     except (AttributeError, KeyError, TypeError):
         problem = "it is not written as a kubeconfig is"
     except Exception as error:  # the library raises whatever its assumptions meet

@@ -12,8 +12,6 @@ from webhook.core import names
 option = click.option
 FILE: click.Path = click.Path(path_type=Path)
 MANIFEST: click.Path = click.Path(path_type=Path, allow_dash=True)
-
-
 webhook_configuration = option(
     "--webhook-configuration",
     metavar="NAME",

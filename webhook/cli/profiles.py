@@ -82,7 +82,8 @@ def validate(
     profiles = sum(len(found.profiles) for found in checked.values())
     others = sum(found.others for found in checked.values())
     if not (profiles or faults):
-        raise InputError("expected FabricProfiles, found none; name their file")
+        given = ", ".join(map(shown, file))
+        raise InputError(f"{given}: expected FabricProfiles, found none; name their file")
     if output:
         print_document({"profiles": profiles, "others": others, "faults": faults}, output)
     else:

@@ -6,6 +6,7 @@ from webhook.control.events import MESSAGE_BYTES, PodRef
 from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.reconcile.complaint import about_left_alone
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
@@ -44,7 +45,7 @@ class LeftAlone(LeaderLoop):
         there = {PodRef(*key, uid): text for key, (uid, text) in self._pods.items.copy().items()}
         for pod, message in there.items():
             if pod not in self._told:
-                self._tell(pod, "LeftAlone", message)
+                self._tell(pod, *about_left_alone(message))
         self._told.intersection_update(there)
         self._told.update(there)
         return IDLE_SECONDS

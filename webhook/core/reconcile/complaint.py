@@ -53,6 +53,11 @@ def about_status(member: Member) -> Complaint | None:
     return None
 
 
+def about_left_alone(message: str) -> Complaint:
+    """Tell what to write into a pod that the webhook left alone, in its own words."""
+    return Complaint("LeftAlone", message)
+
+
 def about_address(member: Member, node: str, seconds: float) -> Complaint:
     """Complain of a pod that has been on its *node* for long without a secondary address."""
     words = member.source.words

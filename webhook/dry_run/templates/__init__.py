@@ -13,7 +13,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.core.printable import printable
-from webhook.core.value_types import OBJECT
+from webhook.core.value_types import OBJECT, type_name
 from webhook.core.yaml_reader import Document
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.kinds import any_object, expander
@@ -98,7 +98,7 @@ def _find(source: str, value: Any, namespace: str, runtimes: Mapping[str, Object
     is_empty = True
     try:
         if not isinstance(value, dict):
-            raise InputError(f"is not {OBJECT}")
+            raise InputError(f"expected {OBJECT}, found {type_name(value)}")
         workload = Workload(Section(value), source, namespace, runtimes)
         if not workload.kind:
             raise InputError("names no kind: it is not a Kubernetes object")
