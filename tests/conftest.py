@@ -17,8 +17,10 @@ settings.register_profile(
 )
 settings.load_profile("any-machine")
 
-# ignored where a shell runs this in the background, and then by all that tests start
-signal.signal(signal.SIGINT, signal.default_int_handler)
+# SIGINT is ignored where a shell runs this in the background, and then by all that tests start;
+# SIGTERM shall end the tests as Ctrl-C does, so that what they started is stopped
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.default_int_handler)
 
 TIERS = ("sockets", "page", "apiserver", "image", "node", "operators", "broken", "dra")
 """Markers of the tests that need more than Python."""

@@ -23,7 +23,6 @@ from tests.cluster.controlplane import ACCESS, BASE, ROUTED, ControlPlane
 from tests.cluster.fixtures import (
     NamespaceFactory,
     built,
-    ended_by_sigterm,
     needed,
 )
 from tests.cluster.objects import made
@@ -69,7 +68,7 @@ def control_plane(
     programs: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ControlPlane]:
     """Run etcd and kube-apiserver for all tests."""
-    with ended_by_sigterm(), ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:
+    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:
         yield running
 
 
@@ -123,7 +122,7 @@ def controller_manager(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """Run kube-controller-manager for the tests of one module."""
     control_plane.start_controller_manager()
     yield control_plane
-    control_plane.stop_controller_manager()
+    control_plane.stop("kube-controller-manager")
 
 
 @pytest.fixture(scope="module")

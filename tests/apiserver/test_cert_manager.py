@@ -11,10 +11,10 @@ from cryptography import x509
 
 from tests.apiserver.installation import CONFIGURATION, Installation, injected, remove
 from tests.apiserver.mounts import SECRET, secret
+from tests.cluster.assets import render
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE
-from tests.cluster.kustomize import render
 from tests.cluster.objects import made
 from tests.cluster.processes import Server
 from tests.waiting import wait_until

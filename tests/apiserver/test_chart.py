@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from tests import ROOT
 from tests.apiserver.installation import remove
+from tests.cluster.assets import render
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE, install_yaml
-from tests.cluster.kustomize import render
 from tests.cluster.objects import made
 from tests.manifests.chart_readme import examples_of, uncommented
 from tests.tables import read

@@ -12,9 +12,9 @@ import yaml
 
 from tests import ROOT
 from tests.apiserver.installation import Installation, admit, injected, remove
+from tests.cluster.assets import render
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.installation import MANIFESTS, NAMESPACE
-from tests.cluster.kustomize import render
 from tests.cluster.objects import account, pod
 from tests.waiting import wait_until
 

@@ -53,7 +53,7 @@ def test_a_crash_of_the_api_server_is_outlived(
     job.create(8)
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
-    plane.stop_apiserver(force=True)
+    plane.stop("kube-apiserver", force=True)
     plane.start_apiserver()
     job.attach(job.master, "10.1.0.2")
     job.wait_until_told("10.1.0.2")

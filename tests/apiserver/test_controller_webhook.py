@@ -8,7 +8,7 @@ from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.jobs import Job, Told, as_sent
+from tests.cluster.jobs import LABELLED, Job, Told, as_sent
 from tests.cluster.webhook import Webhook
 from webhook.core import names
 
@@ -72,6 +72,7 @@ def serve_another(job: Job, namespace: NamespaceFactory) -> None:
     """Let the controller serve a job of another namespace: by then it has seen all that happened before."""
     other = Job(job.api, namespace())
     other.create(1)
-    other.label_namespace()
+    labelled = {"metadata": {"labels": LABELLED}}
+    job.api.expect("PATCH", f"/api/v1/namespaces/{other.namespace}", labelled)
     other.attach(other.master, "10.9.9.9")
     other.wait_until_told("10.9.9.9")

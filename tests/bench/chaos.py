@@ -90,7 +90,7 @@ def kill(
             revive(replicas)
             time.sleep(0.1)
         if chance.random() < 0.3:
-            plane.stop_apiserver(force=True)
+            plane.stop("kube-apiserver", force=True)
             killed["API server"] += 1
             time.sleep(chance.uniform(0.0, 3.0))
             plane.start_apiserver()

@@ -111,6 +111,15 @@ def run(command: list[str], folder: Path = Path("/"), **environment: str) -> str
     return done.stdout
 
 
+def render(folder: Path) -> str:
+    """Give what the pinned `kubectl kustomize` prints; raise RuntimeError with its complaints."""
+    command = [str(binary("kubectl")), "kustomize", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 or done.stderr:
+        raise RuntimeError(f"kubectl kustomize {folder}: status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
 def _build_once(flags: list[str], folder: Path, package: str, target: Path, minutes: int) -> None:
     """Build a package of the Go module in the folder, unless it is there or another process does."""
     if target.is_file():

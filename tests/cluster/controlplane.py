@@ -55,59 +55,49 @@ class ControlPlane:
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.etcd_url = f"http://127.0.0.1:{free_port()}"
-        self._stack = ExitStack()
-        self._apiserver: Server | None = None
-        self._controller_manager: Server | None = None
+        self._running: dict[str, Server] = {}
 
     def __enter__(self) -> Self:
         """Start etcd and kube-apiserver, and return once custom resources are served."""
-        with self._stack:
+        with ExitStack() as unless_served:
+            unless_served.callback(self.__exit__)
             keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
             (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
             self.api = self.client(self.token)
             etcd = self._start("etcd", peer=f"http://127.0.0.1:{free_port()}")
-            self._stack.callback(etcd.stop)
             client = Client(self.etcd_url, self.ca, None)
             etcd.wait_ready(lambda: client.answers("/health"), 120)
-            self._stack.callback(self.stop_apiserver)
             self.start_apiserver()
-            self._stack.callback(self.stop_controller_manager)
             networks = MANIFESTS / "network-attachment-definition.yaml"
             self.api.ensure(yaml.safe_load(networks.read_text()))
             wait_until(lambda: self.api.answers(NETWORKS), "the networks' definition")
-            self._stack = self._stack.pop_all()
+            unless_served.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop all that was started, the API server before etcd."""
-        self._stack.close()
+        for program in reversed([*self._running]):
+            self.stop(program)
 
     def start_apiserver(self) -> None:
         """Start kube-apiserver and wait until it is ready; it always has its port and data."""
-        self._apiserver = self._start("kube-apiserver", *self._apiserver_flags)
-        self._apiserver.wait_ready(lambda: self.api.answers("/readyz"), 240)
-
-    def stop_apiserver(self, *, force: bool = False) -> None:
-        """Stop kube-apiserver, with force as a crash would; etcd keeps the data."""
-        if self._apiserver is not None:
-            self._apiserver.kill() if force else self._apiserver.stop()
-            self._apiserver = None
+        apiserver = self._start("kube-apiserver", *self._apiserver_flags)
+        apiserver.wait_ready(lambda: self.api.answers("/readyz"), 240)
 
     def start_controller_manager(self, *flags: str) -> None:
         """Start kube-controller-manager: Jobs, StatefulSets, ServiceAccounts, garbage collection."""
-        self._controller_manager = self._start("kube-controller-manager", *flags)
         account = "/api/v1/namespaces/default/serviceaccounts/default"
-        self._controller_manager.wait_ready(lambda: self.api.answers(account), 60)
-
-    def stop_controller_manager(self) -> None:
-        """Stop kube-controller-manager if it runs."""
-        if self._controller_manager is not None:
-            self._controller_manager.stop()
-            self._controller_manager = None
+        manager = self._start("kube-controller-manager", *flags)
+        manager.wait_ready(lambda: self.api.answers(account), 60)
 
     def start_scheduler(self) -> None:
-        """Start kube-scheduler; it is stopped when the block is left."""
-        self._stack.callback(self._start("kube-scheduler").stop)
+        """Start kube-scheduler."""
+        self._start("kube-scheduler")
+
+    def stop(self, program: str, *, force: bool = False) -> None:
+        """Stop one of the programs if it runs, with force as a crash would; etcd keeps the data."""
+        if server := self._running.pop(program, None):
+            server.kill() if force else server.stop()
 
     def client(self, token: str) -> Client:
         """Give a client for the bearer of the token."""
@@ -185,4 +175,5 @@ class ControlPlane:
             values["kubeconfig"] = self.kubeconfig(self.folder / f"{program}.kubeconfig")
         own = [f"--{flag}={value.format(**values)}" for flag, value in FLAGS[program].items()]
         command = [str(binary(program)), *own, *flags]
-        return Server(command, self.folder / f"{program}.log")
+        self._running[program] = Server(command, self.folder / f"{program}.log")
+        return self._running[program]

@@ -1,9 +1,8 @@
 """Fixtures and their helpers that every tier of clusters uses."""
 
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn, TypeVar
 from uuid import uuid4
@@ -43,16 +42,6 @@ def built(config: pytest.Config, make: Callable[..., Made], *arguments: object) 
 def program(name: str) -> Path:
     """Give the path of a program that is built from Go modules, as `needed`."""
     return needed(binary, name)
-
-
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the tests as Ctrl-C does, so that what they started is stopped."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class NamespaceFactory:

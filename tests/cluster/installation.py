@@ -12,8 +12,8 @@ import yaml
 
 from webhook.core.profiles.objects import PLURAL
 
+from .assets import render
 from .controlplane import ControlPlane
-from .kustomize import render
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "fabric-injector"

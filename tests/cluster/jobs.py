@@ -58,12 +58,6 @@ class Job:
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created
 
-    def label_namespace(self) -> None:
-        """Let the controller serve the namespace, whose pods the webhook, where it runs, has not seen."""
-        self.api.expect(
-            "PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}}
-        )
-
     def attach(self, name: str, *addresses: str) -> None:
         """Write network-status as Multus does when the pod's sandbox has been made."""
         own = {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True}

@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cluster.assets import binary
-from tests.cluster.kustomize import render
+from tests.cluster.assets import binary, render
 
 from .version import NotReleasable
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var")
+FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var", "tmp")
 LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "lib2to3", "turtledemo", "tkinter"}
 LEFT_OUT |= {"site-packages", "dist-packages"}
 
@@ -32,9 +32,8 @@ def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = N
     """Give a layer with files, executable for all, the usual folders, and links name -> target."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for folder in FOLDERS:
-            _add(tar, folder, kind=tarfile.DIRTYPE)
-        _add(tar, "tmp", kind=tarfile.DIRTYPE, mode=0o1777)
+        for name in FOLDERS:
+            _add(tar, name, kind=tarfile.DIRTYPE)
         for name, content in files.items():
             if isinstance(content, Path):
                 tar.add(content, name, filter=_executable)
@@ -46,7 +45,7 @@ def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = N
 
 
 def _executable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.mode = 0o755
+    entry.mode = 0o1777 if entry.name == "tmp" else 0o755
     return entry
 
 
@@ -54,14 +53,12 @@ def _add(
     tar: tarfile.TarFile,
     name: str,
     data: bytes = b"",
-    *,
     kind: bytes = tarfile.REGTYPE,
-    mode: int = 0o755,
     target: str = "",
 ) -> None:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode, entry.linkname, entry.size = kind, mode, target, len(data)
-    tar.addfile(entry, io.BytesIO(data))
+    entry.type, entry.linkname, entry.size = kind, target, len(data)
+    tar.addfile(_executable(entry), io.BytesIO(data))
 
 
 def with_libraries(*programs: Path) -> dict[str, Path]:
@@ -86,7 +83,7 @@ def python() -> tuple[dict[str, Path], str]:
 
 def docker_archive(images: tuple[Image, ...]) -> bytes:
     """Write the images, which may share layers, as `docker save` would."""
-    files: dict[str, bytes] = {}
+    files: dict[str, Path | bytes] = {}
     manifest = []
     for image in images:
         digests = [hashlib.sha256(content).hexdigest() for content in image.layers]
@@ -104,8 +101,4 @@ def docker_archive(images: tuple[Image, ...]) -> bytes:
         files[name] = config
         manifest.append({"Config": name, "RepoTags": [image.name], "Layers": digests})
     files["manifest.json"] = json.dumps(manifest).encode()
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, content in files.items():
-            _add(tar, name, content)
-    return buffer.getvalue()
+    return layer(files)

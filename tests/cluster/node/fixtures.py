@@ -15,7 +15,7 @@ import pytest
 from tests.cluster import fixtures
 from tests.cluster.assets import assets
 from tests.cluster.controller import ACCOUNT, Controller
-from tests.cluster.fixtures import built, ended_by_sigterm, unavailable
+from tests.cluster.fixtures import built, unavailable
 from tests.cluster.installation import apply_profiles
 from tests.cluster.operators.torch_image import NoWheel, torch_archive
 from tests.cluster.webhook import Webhook
@@ -62,7 +62,6 @@ def node(
     own = built(pytestconfig, assets, "claims")["containerd"].parent if tier.with_claims else None
     folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
     with (
-        ended_by_sigterm(),
         Node(folder, collects_garbage=garbage, containerd=own) as running,
     ):
         yield running

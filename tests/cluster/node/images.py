@@ -27,11 +27,7 @@ def archive() -> bytes:
     Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has.
     """
     tools = ("dash", "bash", "sleep", "seq", "cat", "getent")
-    debian, sleep, busybox = (
-        with_libraries(*map(_program, tools)),
-        _program("sleep"),
-        _program("busybox"),
-    )
+    debian, busybox = with_libraries(*map(_program, tools)), _program("busybox")
     listed = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True)
     applets = {f"bin/{name}": str(busybox) for name in listed.stdout.split() if name != "busybox"}
     shells = {
@@ -40,7 +36,7 @@ def archive() -> bytes:
         ASH: layer(with_libraries(busybox), applets),
     }
     trainer = _trainer()
-    pause = Image(PAUSE, (layer(with_libraries(sleep)),), (str(sleep), "infinity"))
+    pause = Image(PAUSE, (layer(debian),), (str(_program("sleep")), "infinity"))
     images = (Image(name, (trainer, shell)) for name, shell in shells.items())
     return docker_archive((pause, Image(NO_SHELL, (trainer,)), *images))
 
@@ -50,6 +46,8 @@ def _trainer() -> bytes:
     first = f"#!{interpreter}\n"
     own: dict[str, Path | bytes] = {
         "app/train.py": Path(__file__).parent / "image" / "train.py",
+        **with_libraries(_program("ip")),
+        "usr/local/bin/ip": _program("ip").resolve(),  # before busybox's
         "usr/local/bin/torchrun": f"{first}{TORCHRUN}".encode(),
         "usr/local/bin/nslookup": f"{first}{NSLOOKUP}".encode(),
         "etc/nccl.conf": NCCL_CONF.encode(),

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 from tests import pods as fixtures
+from tests.cluster import objects
+from tests.cluster.jobs import as_sent
 from tests.cluster.objects import made
 from webhook.core.model import Object
 
@@ -22,10 +24,9 @@ JOBS = {
 
 def pod(name: str, command: list[str], **container: Any) -> Object:
     """Give a pod of no job that runs the command; *container*: more fields of its container."""
-    one = {"name": "main", "image": DASH, "command": command, **container}
-    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [one]}
-    metadata = {"name": name, "labels": {"app": name}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    spec: Object = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1}
+    own = {"image": DASH, "command": command, **container}
+    return objects.pod(name, {"app": name}, container=own, **spec)
 
 
 def members(system: str, name: str = "", **changes: Any) -> list[Object]:
@@ -34,14 +35,24 @@ def members(system: str, name: str = "", **changes: Any) -> list[Object]:
     *changes* are fields of their containers; ``env`` is a mapping, added to what is there.
     """
     file, own_name = JOBS[system]
-    loaded = [fixtures.load(f"pods/{file}-{rank}.yaml") for rank in range(2)]
+    loaded = fixture_pods(file)
     pods: list[Object] = json.loads(json.dumps(loaded).replace(own_name, name or own_name))
     for each in pods:
-        _make_runnable(each)
+        each["spec"]["terminationGracePeriodSeconds"] = 1
+        for container in (*each["spec"].get("initContainers", []), *each["spec"]["containers"]):
+            container["image"] = DASH
         for variable, value in changes.get("env", {}).items():
             fixtures.add_env(each, variable, value)
         fields = {key: value for key, value in changes.items() if key != "env"}
         each["spec"]["containers"][0].update(fields)
+    return pods
+
+
+def fixture_pods(file: str) -> list[Object]:
+    """Give two pods of tests/fixtures as they are created, for a scheduler that runs."""
+    pods = [as_sent(fixtures.load(f"pods/{file}-{rank}.yaml")) for rank in range(2)]
+    for pod in pods:
+        pod["spec"]["schedulerName"] = "default-scheduler"
     return pods
 
 
@@ -80,16 +91,6 @@ def shells(system: str, rank_zero: str, worker: str = "") -> list[Object]:
         pod["spec"].pop("initContainers", None)
         pod["spec"]["restartPolicy"] = "Never"  # a StatefulSet's pods would never end
     return pods
-
-
-def _make_runnable(pod: Object) -> None:
-    """Name an image that is here and a scheduler that runs; the namespace is the test's."""
-    del pod["metadata"]["namespace"]
-    pod["apiVersion"], pod["kind"] = "v1", "Pod"
-    pod["spec"]["schedulerName"] = "default-scheduler"
-    pod["spec"]["terminationGracePeriodSeconds"] = 1
-    for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
-        container["image"] = DASH
 
 
 def _hosts_of_torchx(app: str) -> Object:

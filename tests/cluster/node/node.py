@@ -114,7 +114,7 @@ class Node:
             self.api.request("DELETE", f"{one}?gracePeriodSeconds=0")
 
     def _end_all(self) -> None:
-        self.control_plane.stop_controller_manager()
+        self.control_plane.stop("kube-controller-manager")
         for namespace in self.api.expect("GET", "/api/v1/namespaces")["items"]:
             self.end_pods(namespace["metadata"]["name"])
         self.containerd.wait_until_idle()

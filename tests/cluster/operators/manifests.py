@@ -7,6 +7,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader
 
 from tests import pods as fixtures
+from tests.cluster.node import jobs
 from tests.cluster.node.pods import HOLD
 from webhook.core.model import Object
 
@@ -60,13 +61,9 @@ def with_image(manifest: Object, image: str) -> Object:
 
 def pods_of(system: str) -> list[Object]:
     """Give two pods as a system makes them that is not run: those of tests/fixtures."""
-    found = []
-    for rank in range(2):
-        pod = fixtures.load(f"pods/{system}-{rank}.yaml")
-        del pod["metadata"]["namespace"]
-        pod["spec"]["schedulerName"] = "default-scheduler"
+    pods = jobs.fixture_pods(system)
+    for pod in pods:
         (one,) = pod["spec"]["containers"]
         one |= {"image": IMAGE, "command": ["python", "train.py"], "resources": {"limits": GPU}}
         fixtures.add_env(pod, HOLD, "600")
-        found.append({"apiVersion": "v1", "kind": "Pod", **pod})
-    return found
+    return pods

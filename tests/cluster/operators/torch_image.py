@@ -1,12 +1,13 @@
 """An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA."""
 
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-from tests.cluster.assets import AssetsUnavailable, cache_folder
+from packaging.version import Version
+
+from tests.cluster.assets import AssetsUnavailable, cache_folder, run
 from tests.cluster.node.archive import Image, docker_archive, layer, python, with_libraries
 from tests.cluster.node.images import NSLOOKUP
 
@@ -31,7 +32,7 @@ def torch_archive(name: str, version: str) -> bytes:
 
     Both come from PyPI and are kept in the user's cache; raise NoWheel, AssetsUnavailable.
     """
-    numpy = "numpy<2" if _numbers(version) < (2, 3) else "numpy"
+    numpy = "numpy<2" if Version(version) < Version("2.3") else "numpy"
     torch = [["--no-deps", f"torch=={version}"], [*NEEDED, numpy]]
     found, interpreter = python()
     files: dict[str, Path | bytes] = {**found}
@@ -68,19 +69,14 @@ def _installed(name: str, *steps: list[str]) -> Path:
     partial = folder.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for arguments in steps:
-        done = subprocess.run(
-            [*pip, "--target", str(partial), *arguments], capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
-            is_missing = "No matching distribution found" in message
-            raise NoWheel(message) if is_missing else AssetsUnavailable(message)
+    try:
+        for arguments in steps:
+            run([*pip, "--target", str(partial), *arguments])
+    except AssetsUnavailable as problem:
+        if "No matching distribution found" in str(problem):
+            raise NoWheel(str(problem)) from None
+        raise
     if (libraries := partial / "torch" / "lib").is_dir():
         write_stubs(libraries)
     partial.rename(folder)
     return folder
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])

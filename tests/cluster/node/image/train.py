@@ -14,12 +14,10 @@ the environment it waits that long before it ends.
 """
 
 import argparse
-import fcntl
 import json
 import os
 import re
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -34,7 +32,6 @@ STANDALONE = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
 """What --standalone sets; the number of nodes stays what an option or variable says."""
 DATA = bytes(4 << 20)
 SECONDS = 120
-SIOCGIFADDR = 0x8915
 
 
 def torchrun() -> int:
@@ -170,29 +167,25 @@ def _own_address() -> str:
     return found[0] if found else socket.gethostbyname(socket.gethostname())
 
 
+def _interfaces() -> dict[str, Any]:
+    """Give what `ip` tells of each interface."""
+    command = ("ip", "-json", "-stats", "address")
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return {one["ifname"]: one for one in json.loads(done.stdout)}
+
+
 def _addresses() -> dict[str, list[str]]:
     """Give each interface's addresses but the link-local ones, IPv4 first."""
-    found: dict[str, list[str]] = {name: [] for _, name in socket.if_nameindex()}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        for name, addresses in found.items():
-            try:
-                answer = fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", name.encode()))
-            except OSError:  # it has none
-                continue
-            addresses.append(socket.inet_ntoa(answer[20:24]))
-    for line in Path("/proc/net/if_inet6").read_text().splitlines():
-        digits, *_, name = line.split()
-        address = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(digits))
-        if not address.startswith("fe80"):
-            found[name].append(address)
-    return found
+    return {
+        name: [each["local"] for each in one["addr_info"] if each["scope"] == "global"]
+        for name, one in _interfaces().items()
+    }
 
 
 def _counters() -> dict[str, int]:
     """Give the bytes that each interface has received and sent."""
-    lines = Path("/proc/net/dev").read_text().splitlines()[2:]
-    parts = (line.replace(":", " ").split() for line in lines)
-    return {fields[0]: int(fields[1]) + int(fields[9]) for fields in parts}
+    counted = {name: one["stats64"] for name, one in _interfaces().items()}
+    return {name: one["rx"]["bytes"] + one["tx"]["bytes"] for name, one in counted.items()}
 
 
 def _shared_memory() -> list[Any]:
