@@ -24,7 +24,7 @@ help: # what make prints without a target; those with one # are for maintainers,
 setup: # what the targets of this command line need of the machine, before any of them begins
 	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(ALL),$(MAKECMDGOALS))
 $(COMMAND): pyproject.toml | setup
-	@echo "making $(VENV): about a minute the first time" >&2
+	@echo "making $(VENV): a minute or more the first time" >&2
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(PIP) --upgrade 'pip>=25.1'
 	@$(BIN)/python $(PIP) --editable '.[validate]'

@@ -31,7 +31,9 @@ def expect(findings: Iterable[Finding], *rows: str) -> None:
     """See that these rows are told, in this order, and no more."""
     told = brief(findings)
     agreed = [row if agrees(line, row) else line for line, row in zip(told, rows, strict=False)]
-    assert agreed + told[len(rows) :] == list(rows), "\n".join(told)
+    assert agreed + told[len(rows) :] == list(rows), (
+        "\n".join(told) or "nothing: is the rule in its list?"
+    )
 
 
 def findings(scene: Scene, *topics: str) -> list[Finding]:

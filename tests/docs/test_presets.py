@@ -29,7 +29,8 @@ def rows() -> Iterator[str]:
 
 def test_the_page_and_the_files_say_the_same() -> None:
     wanted = [row(preset) for preset in read_presets()]
-    assert [each for each in wanted if each not in [*rows()]] == [], "rows that the page lacks"
+    missing = [each for each in wanted if each not in [*rows()]]
+    assert missing == [], "rows that the page lacks:\n" + "\n".join(missing)
     assert len([*rows()]) == len(wanted)
 
 

@@ -40,7 +40,7 @@ def short(warning: str) -> str:
 def test_says_of_a_workload_what_it_is_together(row: Object) -> None:
     found = judged(row).workloads
     said = [text for each in found for text in (each.text, *map(short, each.warnings))]
-    assert said == row["says"]
+    assert said == row["says"], "\n".join(said)
 
 
 def test_takes_saved_pods_of_one_job_together() -> None:

@@ -129,7 +129,8 @@ class _Member:
         self.accelerators = tuple(filter(None, asked))
         of_rendezvous = [each for each in pod.decisions if each.step == "rendezvous"]
         self.skipped = {one.reason for one in of_rendezvous if one.outcome is Outcome.SKIPPED}
-        self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
+        is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
+        self.is_out = is_out and not self.is_injected
 
 
 def _attached(pod: Object, namespace: str) -> dict[str, str]:
