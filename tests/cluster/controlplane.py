@@ -2,8 +2,8 @@
 
 import secrets
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Self
 
@@ -103,13 +103,10 @@ class ControlPlane:
         """Give a client for the bearer of the token."""
         return Client(self.url, self.ca, token)
 
-    @contextmanager
-    def connection(self, token: str, server: str = "") -> Iterator[Connection]:
+    def connection(self, token: str, server: str = "") -> closing[Connection]:
         """Give a connection of the product's own; *server*: its URL where it is another."""
         url = server or self.url
-        connection = Connection(Credentials(url, url, lambda: f"Bearer {token}", ca=self.ca))
-        yield connection
-        connection.close()
+        return closing(Connection(Credentials(url, url, lambda: f"Bearer {token}", ca=self.ca)))
 
     def kubeconfig(self, path: Path, token: str | None = None, *, server: str = "") -> Path:
         """Write a kubeconfig for the bearer of the token, or for the administrator; give its path.

@@ -20,7 +20,6 @@ from tests.cluster.node.fixtures import (  # noqa: F401
     webhook,
 )
 from tests.cluster.node.node import Node
-from tests.cluster.operators.rows import NEWEST
 from tests.profiles import as_text
 from tests.tiers import mark_tier
 from webhook.presets import read_preset
@@ -75,6 +74,6 @@ def test_driver(node: Node) -> Iterator[Driver]:  # noqa: F811
 
 
 @pytest.fixture(scope="session")
-def torch(node: Node, bring_torch: BringTorch) -> str:  # noqa: F811
+def torch(bring_torch: BringTorch) -> str:  # noqa: F811
     """Give the image with torch, on the node; skip where it cannot be had."""
-    return bring_torch(node.containerd, NEWEST)
+    return bring_torch()

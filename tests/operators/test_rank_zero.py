@@ -5,14 +5,14 @@ import json
 import pytest
 
 from tests.cluster.node.cni import define
-from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
+from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Report
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
 from tests.cluster.operators.manifests import container, job, with_image
-from tests.cluster.operators.rows import EVERY, NEWEST
+from tests.cluster.operators.rows import EVERY
 from webhook.core.model import Object
 
 MEMBERS = 12
@@ -89,7 +89,7 @@ def uids(reports: list[Report]) -> list[str]:
 
 
 def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
-    cluster: Cluster, namespace: NamespaceFactory, bring_torch: BringTorch
+    cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Its pod is collected once its Node is deleted, and made anew; the worker meets it there.
 
@@ -104,7 +104,7 @@ def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
         pod = made["spec"]["pytorchReplicaSpecs"][role]["template"]["spec"]
         pod["affinity"] = {"nodeAffinity": affinity}
     with cluster.node.another(second_node) as containerd:
-        bring_torch(containerd, NEWEST)
+        cluster.torch(containerd=containerd)
         space.submit(made)
         first = space.reports(2)
         assert nodes(first) == [second_node, NAME]

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests import ROOT
-from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
+from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.pods import Pod, container_state
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_met_on_the_fabric
-from tests.cluster.operators.rows import NEWEST
 from tests.operators import torchx
 from webhook.core import names
 from webhook.core.model import Object
@@ -23,10 +22,10 @@ pytestmark = pytest.mark.usefixtures("second")
 
 
 @pytest.fixture(scope="module")
-def second(cluster: Cluster, bring_torch: BringTorch) -> Iterator[None]:
+def second(cluster: Cluster) -> Iterator[None]:
     """Run a second node; afterwards the cluster forgets it."""
     with cluster.node.another(SECOND) as containerd:
-        bring_torch(containerd, NEWEST)
+        cluster.torch(containerd=containerd)
         yield
     cluster.node.api.expect("DELETE", f"/api/v1/nodes/{SECOND}")
 

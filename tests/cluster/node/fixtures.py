@@ -17,6 +17,7 @@ from tests.cluster.assets import assets
 from tests.cluster.controller import ACCOUNT, Controller
 from tests.cluster.fixtures import built, unavailable
 from tests.cluster.installation import apply_profiles
+from tests.cluster.operators.rows import NEWEST
 from tests.cluster.operators.torch_image import NoWheel, torch_archive
 from tests.cluster.webhook import Webhook
 from tests.installed import not_installed
@@ -26,8 +27,8 @@ from .containerd import Containerd
 from .namespace import Namespace
 from .node import Node
 
-BringTorch = Callable[[Containerd, str], str]
-"""Brings the image with this version of torch to a node; gives its name."""
+BringTorch = Callable[..., str]
+"""Brings an image with torch to a node, the newest and the first unless told; gives its name."""
 
 
 class Tier(NamedTuple):
@@ -113,11 +114,11 @@ def controller(controller_process: Controller) -> Controller:
 
 
 @pytest.fixture(scope="session")
-def bring_torch(pytestconfig: pytest.Config) -> BringTorch:
+def bring_torch(pytestconfig: pytest.Config, node: Node) -> BringTorch:
     """Give a function that brings torch to a node once; skip where it cannot be had."""
 
     @functools.cache
-    def bring(containerd: Containerd, version: str) -> str:
+    def bring(version: str = NEWEST, containerd: Containerd = node.containerd) -> str:
         name = f"fabric-injector.test/torch:{version}"
         try:
             containerd.import_images(built(pytestconfig, torch_archive, name, version))

@@ -13,22 +13,18 @@ from tests.cluster.node.node import Node
 from tests.cluster.webhook import Webhook
 
 from . import install as installing
-from .rows import NEWEST
 
 Install = Callable[[str], None]
 """Builds and installs an operator of programs.yaml unless it is there; skips where it cannot."""
 
 
 class Cluster(NamedTuple):
-    """A node with our webhook, and what tests bring there.
-
-    *torch* brings an image with torch, the newest where no version is given, and gives its name.
-    """
+    """A node with our webhook, and what tests bring there."""
 
     node: Node
     profiles: Path
     install: Install
-    torch: Callable[..., str]
+    torch: BringTorch
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +45,4 @@ def install(pytestconfig: pytest.Config, node: Node) -> Install:
 def cluster(node: Node, webhook: Webhook, install: Install, bring_torch: BringTorch) -> Cluster:
     """Give the cluster."""
     assert webhook.profiles is not None
-
-    def torch(version: str = NEWEST) -> str:
-        return bring_torch(node.containerd, version)
-
-    return Cluster(node, webhook.profiles, install, torch)
+    return Cluster(node, webhook.profiles, install, bring_torch)
