@@ -21,8 +21,6 @@ _TITLE = f"{__name__}.title"
 """Under this key of a context's *meta* stands how messages call the cluster that was asked."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
-_YOUNG_OBJECTS = 1_000_000
-"""How many objects are made between two looks for garbage: what is read of a cluster is none."""
 _REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*?(?: answered (?P<status>\d{3})\b|: )")
 """How `webhook.kube.connection` names a request in its errors."""
 _REMEDIES = (
@@ -92,7 +90,7 @@ def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
         request_seconds=given["request_timeout"] or request_seconds,
     )
     context.meta[_TITLE] = connection.title
-    gc.set_threshold(_YOUNG_OBJECTS)
+    gc.set_threshold(1_000_000)  # of millions of objects that a cluster gives none is garbage
     return connection
 
 
