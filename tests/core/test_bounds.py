@@ -286,6 +286,8 @@ def test_a_patch_of_too_many_bytes_is_denied(monkeypatch: pytest.MonkeyPatch) ->
     assert answer.verdict is not None
     assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])
     assert "bytes of changes, and at most 200000 are made" in answer.verdict.message
+    name = pod["metadata"]["name"]
+    assert answer.verdict.message.startswith(f"pod {name}: its injection would take")
     assert len(answer.body) < 2000
 
 
@@ -301,6 +303,7 @@ def test_a_review_that_is_too_long_is_denied_unread_with_its_size() -> None:
         answer = answer_review(unread, Profiles(), ObjectsWorld(()))
         assert answer.verdict is not None
         assert (answer.uid, answer.verdict.reason) == (uid, Reason.TOO_LARGE)
+        assert [each.step for each in answer.verdict.decisions] == ["profile"]
         response = json.loads(answer.body)["response"]
         assert (response["uid"], response["allowed"]) == (uid, False)
         assert "patch" not in response

@@ -12,7 +12,8 @@ from tests.worlds import world
 from webhook.core import names
 from webhook.core.decide import Skip, make_plan
 from webhook.core.errors import Unavailable
-from webhook.core.model import Namespace, Object
+from webhook.core.job_key import job_key
+from webhook.core.model import Namespace, Object, Reason
 from webhook.core.plan import Plan
 
 RAIL = "networks: [{network: default/rdma-net}]"
@@ -61,6 +62,29 @@ def test_a_rank_without_accelerators_may_be_left_out() -> None:
     found = plan(f"pods: accelerators, {RAIL}", pod)
     assert isinstance(found, Skip)
     assert "for pods with accelerators" in found.decision.message
+
+
+def test_the_container_of_the_training_system_trains() -> None:
+    pod = pods.load(f"pods/{WORKER}.yaml")
+    pod["spec"]["containers"][0]["resources"] = {}
+    pod["spec"]["containers"].insert(0, {"name": "log", "command": ["torchrun", "log.py"]})
+    assert planned(RAIL, pod).container_name == "pytorch"
+
+
+def test_a_pod_that_is_left_out_names_its_profile() -> None:
+    pod = pods.load(f"pods/{WORKER}.yaml")
+    pod["spec"]["os"] = {"name": "windows"}
+    found = plan(RAIL, pod)
+    assert isinstance(found, Skip)
+    assert (found.decision.reason, found.profile) == (Reason.WINDOWS, "p")
+
+
+def test_the_key_of_ranks_without_rank_zero_is_that_of_their_owner() -> None:
+    local = f"{RAIL}, addressVariables: [VLLM_HOST_IP]"
+    first, second = elsewhere(), elsewhere()
+    first["metadata"]["name"], second["metadata"]["name"] = "ddp-0-a", "ddp-1-b"
+    keys = [found.job for pod in (first, second) if (found := planned(local, pod).rendezvous)]
+    assert keys == [job_key("ddp", planned(local, first).system, "u-1", "", "")] * 2
 
 
 def test_a_pod_that_names_the_network_itself_is_completed() -> None:

@@ -71,7 +71,7 @@ def test_every_change_counts_as_an_edit_whether_it_is_an_operation_of_its_own_or
     draft.replace(("spec", "volumes"), 1, {"name": "c"})
     draft.insert(("spec", "volumes"), 0, {"name": "d"})
     draft.remove(("spec", "volumes"), 0)
-    draft.remove_key(("metadata", "labels"), "x")
+    assert draft.remove_key(("metadata", "labels"), "x")
     assert (draft.edits, len(draft.operations)) == (9, 2)
     draft.set_key(("metadata", "labels"), "z", "w")
     draft.set_keys(("metadata", "labels"), {"z": "w"})

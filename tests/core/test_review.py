@@ -33,11 +33,14 @@ from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.injection import wait
-from webhook.core.model import Namespace, Object
+from webhook.core.model import Namespace, Object, Reason
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
 
+STEPS = {"profile", "container", "networks", "rendezvous", "nccl-conf", "pod-variables", "devices"}
+STEPS |= {"istio", "claims", "host-devices", "environment", "node-selector", "ipc-lock"}
+STEPS |= {"shared-memory"}
 POD_RESOURCE = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -51,6 +54,8 @@ def judge(
     assert pod == before
     operations = json.loads(json.dumps(verdict.operations))
     assert jsonpatch.apply_patch(before, operations) == verdict.pod
+    assert {each.step for each in verdict.decisions} <= STEPS
+    assert verdict.reason in {"injected", "unchanged", *Reason}
     if verdict.allowed and not verdict.observed:
         again = decide(json.loads(json.dumps(verdict.pod)), "train", using, cluster, **options)
         assert again.operations == []

@@ -134,6 +134,7 @@ def test_refuses_a_bomb_of_long_texts() -> None:
 
 def test_reads_as_deep_as_the_limit() -> None:
     assert values_of("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    assert values_of('{\n\t"a": ' * MAX_DEPTH + "1" + "}" * MAX_DEPTH), "which YAML cannot be"
 
 
 _json = st.recursive(

@@ -104,6 +104,17 @@ def test_which_address_counts(row: Object) -> None:
     assert len(told.problem) <= 500
 
 
+def test_a_device_of_another_pool_is_another_one() -> None:
+    claim = resource_claim(["net1 10.1.0.1/24", "net2 10.1.0.2/24"], allocated=[1])
+    first, second = claim["status"]["devices"]
+    second["device"], second["pool"] = first["device"], "node-2"
+    claim["status"]["allocation"]["devices"]["results"] = [
+        {key: second[key] for key in ("driver", "pool", "device")} | {"request": "nic"}
+    ]
+    claim["status"]["devices"] = [second, first]
+    assert found(tell([read_claim(claim)])).address == "10.1.0.2"
+
+
 def test_tells_nothing_without_an_address() -> None:
     assert claimed("net1") == ""
 

@@ -65,6 +65,11 @@ def test_names_a_resource_that_no_container_may_ask_for(annotation: str) -> None
     assert told in found.resource_problem
 
 
+def test_a_resource_that_is_none_is_named_in_short() -> None:
+    found = define_network(nad({RESOURCE_NAME: "a" * 100}))
+    assert f": {'a' * 60!r} is no extended resource" in found.resource_problem
+
+
 BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
 
 

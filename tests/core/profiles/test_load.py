@@ -50,7 +50,7 @@ def test_a_line_is_that_of_the_value_or_key_in_its_document() -> None:
 
 def test_a_name_stands_once() -> None:
     text = read_presets()[0].text
-    with pytest.raises(ProfilesError, match="stands at line 1 already"):
+    with pytest.raises(ProfilesError, match=r"metadata: .*stands at line 1 already"):
         parse_profiles(f"{text}\n---\n{text}")
 
 
@@ -110,6 +110,9 @@ def test_keeps_of_an_object_what_tells_it_from_others() -> None:
     assert read_object({"metadata": {"name": "a"}, "spec": {}})[:4] == ("a", "", "", 0)
     status = {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "False"}]}
     assert read_object({"metadata": metadata, "spec": {}, "status": status}).why_not_ready == ""
+    told = {"conditions": [{"type": "Ready", "status": "False", "message": "of before"}]}
+    once = {"name": "a", "generation": 1}
+    assert read_object({"metadata": once, "spec": {}, "status": told}).why_not_ready == ""
 
 
 def test_a_null_of_a_driver_s_parameters_is_kept() -> None:

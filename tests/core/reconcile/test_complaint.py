@@ -30,6 +30,7 @@ def entry(interface: str, ip: str) -> str:
 @table(
     "status, reason, text",
     {
+        "too long": ("[" + " " * 70_000 + "]", "NetworkStatusUnusable", "70002 characters"),
         "no list": ("{", "NetworkStatusUnusable", "net1: is not a list of networks"),
         "no address": (entry("net1", "x"), "NetworkStatusUnusable", "'x', which is not an IP"),
         "elsewhere": (entry("net2", "10.0.0.1"), "UnexpectedInterface", "on interface net2"),
@@ -40,6 +41,18 @@ def test_tells_what_is_wrong_with_a_network_status(status: str, reason: str, tex
     assert found is not None
     assert found.reason == reason
     assert text in found.message
+
+
+def test_a_member_that_asks_for_no_device_tells_of_none() -> None:
+    found = member(status=entry("net1", "10.0.0.1"))
+    assert found.devices == ()
+    bare = read_member(
+        pods.member_pod(
+            "w-1", "worker", "j-1", uid="u-1", annotations={names.RENDEZVOUS_NETWORK: "none"}
+        )
+    )
+    assert bare is not None
+    assert (bare.wanted, bare.rendezvous_network) == ("", "")
 
 
 @pytest.mark.parametrize("status", [None, "[]", entry("net1", "10.0.0.1")])

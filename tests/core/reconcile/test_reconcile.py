@@ -410,7 +410,10 @@ def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
     told = about_status(member(pod))
     assert told is not None
     assert told.reason == "ExcessiveMetadata"
-    assert "more than 1000 annotations, labels, finalizers or owners" in told.message
+    assert told.message == (
+        "the pod has more than 1000 annotations, labels, finalizers or owners, and gets no "
+        "address: remove what it does not need, then restart the job"
+    )
 
 
 def with_devices(row: Object) -> Object:

@@ -41,6 +41,21 @@ def test_where_no_pod_shows_a_size_its_text_decides_and_a_warning_says_so(name: 
         assert told.reason is (Reason.NO_SIZE if injected(pod) else Reason.NOT_TRAINING)
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("jobset-1", "label jobset.sigs.k8s.io/global-replicas"),
+        ("stormservice-1", "variable POD_GROUP_SIZE"),
+    ],
+)
+def test_names_what_would_show_the_size(name: str, shown: str) -> None:
+    pod = pods.drop_env(pods.load(f"pods/{name}.yaml"), "POD_GROUP_SIZE")
+    pod["metadata"]["labels"].pop("jobset.sigs.k8s.io/global-replicas", None)
+    pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 8}}
+    found = recognise(pod)
+    assert f"(it has no {shown})" in found.warning
+
+
 @pytest.mark.parametrize("name", ONE_AND_TWO)
 def test_a_job_on_one_node_keeps_what_it_is(name: str) -> None:
     one, two = map(judge, ONE_AND_TWO[name])
