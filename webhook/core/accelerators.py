@@ -1,4 +1,4 @@
-"""Tell the resources that stand for a GPU or another training accelerator, by the names that device plugins give them."""
+"""Tell the resources of GPUs and other training accelerators, by device plugins' names."""
 
 import re
 from functools import lru_cache
@@ -9,7 +9,8 @@ from webhook.core.podspec import claims, containers, is_compute_domain_channel, 
 from webhook.core.quantity import stored_quantity
 
 _BY_DOMAIN: Final = re.compile(
-    r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
+    # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
+    r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"
     r"|cloud-tpus\.google\.com/"
     r"|(?:habana|furiosa|rebellions)\.ai/"
     r"|(?:graphcore\.ai|tenstorrent\.com)/"
@@ -32,12 +33,12 @@ _FABRIC: Final = re.compile(
     r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)",
     re.IGNORECASE,
 )
-"""Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
+"""Words of a card's resource; cards are named after the GPU beside them, ``rdma/gpu0_nic``."""
 
 
 @lru_cache(256)
 def is_accelerator(resource: str) -> bool:
-    """Tell whether a resource name is that of a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
+    """Tell whether a resource is a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
 
     Source: the device plugins of the vendors; there is no common mark.
     """
@@ -47,7 +48,7 @@ def is_accelerator(resource: str) -> bool:
 
 
 def is_accelerator_class(device_class: str) -> bool:
-    """Tell whether a DeviceClass may give accelerators, by its name: ``gpu.nvidia.com``, ``gpu-nic.example.com``."""
+    """Tell whether a DeviceClass may give accelerators, by its name: ``gpu.nvidia.com``."""
     return _CLASS.search(device_class) is not None
 
 
@@ -57,7 +58,7 @@ def find_pod_accelerator(pod: Object) -> str | None:
 
 
 def may_have_accelerator(pod: Object) -> bool:
-    """Tell a pod that asks for an accelerator, or whose containers have a claim that may be of one."""
+    """Tell a pod that asks for an accelerator, or has a claim that may be of one."""
     if find_pod_accelerator(pod):
         return True
     claimed = {claim.get("name") for one in containers(pod) for claim in claims(one)}
@@ -80,8 +81,9 @@ def find_tpu(pod: Object) -> str | None:
 def count_accelerators(container: Object) -> int | None:
     """Return how many accelerators a container asks for; None where that is not certain.
 
-    It is certain where one resource of whole accelerators is asked for. Shares of one are counted in other units, as
-    ``aliyun.com/gpu-mem: 16``, or beside the accelerators, as HAMi's ``nvidia.com/gpucores``.
+    It is certain where one resource of whole accelerators is asked for. Shares of one are counted
+    in other units, as ``aliyun.com/gpu-mem: 16``, or beside the accelerators, as HAMi's
+    ``nvidia.com/gpucores``.
     """
     asked = {**requests(container), **limits(container)}
     found = [

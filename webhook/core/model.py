@@ -1,4 +1,4 @@
-"""Give the types that all parts share: Kubernetes objects, decisions, and what is known of the cluster."""
+"""Give the types that all parts share: objects, decisions, and what is known of the cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,7 +79,10 @@ class Reason(StrEnum):
 
 @dataclass(slots=True)
 class Decision:
-    """State what one step did to the pod and why: *step* is a file name of ``injection/``, *message* one sentence."""
+    """State what one step did to the pod and why.
+
+    *step*: a file name of ``injection/``. *message*: one sentence.
+    """
 
     step: str
     outcome: Outcome
@@ -89,7 +92,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """Hold what is known of a namespace; *is_ending*: it is being deleted, so that no pod is created in it any more."""
+    """Hold what is known of a namespace; where it *is_ending*, no pod is created in it any more."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -101,11 +104,13 @@ class Namespace:
 class NetworkDefinition:
     """Hold what is kept of a NetworkAttachmentDefinition.
 
-    *resources*: the resourceName annotation, comma list split, ``("nvidia.com/hostdev",)``. *node_selector*: its nodeSelector
-    annotation as a map. *annotations*: the others, which ``multus.resourceNameKeys`` may name. *has_ipam*: the CNI configuration
-    gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
-    *problem*: why its node selector cannot be used, else empty. *resource_problem*: why its resourceName cannot be, which
-    matters only where a profile names no resource in its place. *config_problem*: why Multus cannot read its configuration.
+    *resources*: the resourceName annotation, comma list split, ``("nvidia.com/hostdev",)``.
+    *node_selector*: its nodeSelector annotation as a map. *annotations*: the others, which
+    ``multus.resourceNameKeys`` may name. *has_ipam*: the CNI configuration gives addresses.
+    *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
+    *problem*: why its node selector cannot be used, else empty. *resource_problem*: why its
+    resourceName cannot be, which matters only where a profile names no resource in its place.
+    *config_problem*: why Multus cannot read its configuration.
     """
 
     namespace: str
@@ -123,14 +128,15 @@ class NetworkDefinition:
 class World(Protocol):
     """Answer what the cluster looks like now; ``None`` means that it does not exist.
 
-    Each method raises Unavailable where the answer cannot be known: "absent" and "cannot ask" are different answers.
+    Each method raises Unavailable where the answer cannot be known: "absent" and "cannot ask" are
+    different answers.
     """
 
     def namespace(self, name: str, /) -> Namespace | None:
         """Look a namespace up by name."""
 
     def fresh_namespace(self, name: str, /) -> Namespace | None:
-        """Look a namespace up live, where the cached labels contradict the API server's selector."""
+        """Look it up live, where the cached labels contradict the API server's selector."""
 
     def network(self, namespace: str, name: str, /) -> NetworkDefinition | None:
         """Look a NetworkAttachmentDefinition up."""

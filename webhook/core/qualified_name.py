@@ -1,6 +1,7 @@
 """Judge names as Kubernetes judges them.
 
-Source: k8s.io/apimachinery pkg/api/validate/content, pkg/util/validation; k8s.io/kubernetes pkg/apis/core/helper/helpers.go.
+Source: k8s.io/apimachinery pkg/api/validate/content, pkg/util/validation; k8s.io/kubernetes
+pkg/apis/core/helper/helpers.go.
 """
 
 import re
@@ -19,7 +20,7 @@ def is_dns_subdomain(text: str) -> bool:
 
 
 def is_label_key(text: str) -> bool:
-    """Tell whether *text* is a label key, which Kubernetes also calls a qualified name: ``[subdomain/]name``."""
+    """Tell whether *text* is a label key, a qualified name to Kubernetes: ``[subdomain/]name``."""
     prefix, slash, name = text.rpartition("/")
     return (not slash or is_dns_subdomain(prefix)) and bool(name) and is_label_value(name)
 

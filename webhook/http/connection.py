@@ -85,7 +85,9 @@ class HttpConnection(asyncio.Protocol):
         self._head_bytes = 0
         self._target, self._headers = b"", dict[str, str]()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
+    def connection_made(  # type: ignore[override]  # a stream's
+        self, transport: asyncio.Transport
+    ) -> None:
         """Begin, after the handshake."""
         self.transport = transport
         self._parser = httptools.HttpRequestParser(self)

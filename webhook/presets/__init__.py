@@ -1,8 +1,9 @@
 """Hold profiles of clouds and of NVIDIA's network operator, a folder each.
 
-``about.yaml`` beside the profile has *gives*, one line. *verified* is a key of VERIFIED, *note* says
-what was run. *sources* are public files at one commit, *images* those of the sidecars. *change* is
-what an admin writes, by field. *adds* and *leavesOut* are the difference from the vendor's manifest.
+``about.yaml`` beside the profile has *gives*, one line. *verified* is a key of VERIFIED, *note*
+says what was run. *sources* are public files at one commit, *images* those of the sidecars.
+*change* is what an admin writes, by field. *adds* and *leavesOut* are the difference from the
+vendor's manifest.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _NOT_WRITTEN: Final = re.compile("# otherwise: .*")
 
 VERIFIED = {
     "run": "its own profile was run by this project, on that fabric",
-    "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here ran it on that fabric",
+    "compared": "a test of this project compares the pods that result with the vendor's manifest; "
+    "nobody here ran it on that fabric",
     "not run": "neither run nor compared",
 }
 """What was done to learn whether a preset works."""
@@ -33,7 +35,10 @@ VERIFIED = {
 
 @dataclass(frozen=True)
 class Preset:
-    """A profile that comes with the program. *text*: the FabricProfile as its file has it; *about*: what stands beside it."""
+    """Hold a profile that comes with the program.
+
+    *text*: the FabricProfile as its file has it. *about*: what stands beside it.
+    """
 
     name: str
     text: str
