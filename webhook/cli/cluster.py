@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,7 +89,6 @@ def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
         request_seconds=given["request_timeout"] or request_seconds,
     )
     context.meta[_TITLE] = connection.title
-    gc.set_threshold(1_000_000)  # of millions of objects that a cluster gives none is garbage
     return connection
 
 

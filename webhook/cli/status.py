@@ -72,6 +72,7 @@ def command(
         snapshot = Snapshot(connection, space, system_namespace=system_namespace, given=given)
         return look_at(snapshot, selector)
 
+    gc.set_threshold(1_000_000)  # of millions of objects that a cluster gives none is garbage
     jobs = _watch(look, output) if watch else _once(look, output, no_headers=no_headers)
     raise SystemExit(int(any(job.is_failing for job in jobs)))
 

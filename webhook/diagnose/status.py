@@ -68,12 +68,12 @@ class JobStatus(NamedTuple):
         return told
 
 
-def look_at_all(snapshot: Snapshot, jobs: Iterable[Job]) -> list[JobStatus]:
+def look_at_all(snapshot: Snapshot, jobs: Sequence[Job]) -> list[JobStatus]:
     """Look at each job that is injected or should be: failures first, then warnings, then by name.
 
     A job without a live pod is left out, unless its pods are refused, or a queue holds it back.
     """
-    labels, jobs = snapshot.readable(snapshot.labels), list(jobs)
+    labels = snapshot.readable(snapshot.labels)
     shown = [job for job in jobs if job.is_live and _is_shown(job, labels)]
     often = Counter((job.namespace, job.name) for job in shown)
     named = [
