@@ -36,8 +36,8 @@ class Summary:
     *source* is the object of the input, ``Job/train``; for plain pods, their job. *roles* counts
     all pods of each role, ``{"rank 0": 1, "worker": 3}``. *agents* is where torchrun's agents meet,
     if their ranks meet elsewhere. *meets* and *trains* are of the ranks, ``net1 of
-    default/rdma-net``. Each is empty if unknown, and if there is a *problem*: ``half injected`` or
-    ``cannot meet``.
+    default/rdma-net``. Each is empty if unknown, if a pod is denied, and if there is a *problem*:
+    ``half injected`` or ``cannot meet``.
     """
 
     source: str
@@ -153,8 +153,11 @@ def _summary(source: str, namespace: str, members: list[_Member], apart: list[st
     agents, meets, trains, half = *_meets(members), _trains(members), [*_half_injected(members)]
     problem = "cannot meet" if apart else "half injected" if half else ""
     injected = {each.accelerators for each in members if each.is_injected} - {()}
-    # a label leaves pods alone beside injected ones of the same accelerators
-    if problem or any(each.is_out and each.accelerators in injected for each in members):
+    # a workload starts only with all its pods; a label may leave some alone beside injected ones
+    lacking = (
+        each.state == DENIED or (each.is_out and each.accelerators in injected) for each in members
+    )
+    if problem or any(lacking):
         agents, meets, trains = "", "", ""
     warnings = tuple(map(printable, (*apart, *half)))
     pods = [each.pod for each in members]
