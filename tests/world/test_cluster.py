@@ -193,7 +193,9 @@ def test_sees_a_label_before_the_watch_brings_it(server: FakeApiServer, cluster:
     assert len(server.asked("get")) == 1
 
 
-def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> None:
+def test_serves_the_last_known_state_when_the_server_is_gone(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     with FakeApiServer() as server:
         server.put(NAMESPACES, "ml")
         server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
@@ -206,6 +208,8 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         with pytest.raises(Unavailable):
             cluster.fresh_namespace("ml")
         assert set(cluster.checks().values()) == {""}
+        lost = "namespaces: Failed to establish"
+        wait_until(lambda: lost in caplog.text, "the watch to end, whose answer may come late")
         clock.now += 481
         wait_until(lambda: "refused" in cluster.checks()["namespaces"], "the reason")
         assert cluster.checks()["namespaces"].startswith(
