@@ -157,7 +157,7 @@ def controller(
         yield running
         refused = running.metric("fabric_injector_addresses_published_total", result="refused")
         assert refused == 0, "the shipped privileges and policies are enough"
-    assert "Traceback" not in running.output()
+    assert "Traceback" not in running.log.read_text()
 
 
 @pytest.fixture(scope="session")

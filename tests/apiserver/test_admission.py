@@ -116,12 +116,11 @@ def test_a_denied_pod_tells_the_user_what_to_do(
     where = namespace("shared")
     pod = manifest("pods/statefulset-1.yaml")
     pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,rail-9"}
-    printed = control_plane.kubectl(
-        "create", "-n", where, "-f", "-", input=json.dumps(pod), check=False
-    )
-    assert printed.returncode != 0
+    with pytest.raises(RuntimeError) as refusal:
+        control_plane.kubectl("create", "-n", where, "-f", "-", input=json.dumps(pod))
     said = ("pods.fabric-injector.io", "denied the request", "ddp-1", names.NETWORKS, "rail-9")
-    assert [part for part in (*said, where) if part not in printed.stderr] == []
+    told = str(refusal.value).partition("\n")[2]
+    assert [part for part in (*said, where) if part not in told] == []
 
 
 def test_warnings_reach_the_user(

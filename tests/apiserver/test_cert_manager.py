@@ -30,13 +30,10 @@ def cert_manager(
 ) -> Iterator[Server]:
     """Run cert-manager, with its kinds defined."""
     folder = tmp_path_factory.mktemp("cert-manager")
-    config = extended.kubeconfig(folder / "kubeconfig")
-    running = Server([str(program("certmanager")), f"--cluster={config}"], folder / "log")
-    try:
-        running.wait_ready(lambda: "Starting workers" in running.output(), 60)
+    log = folder / "log"
+    command = [program("certmanager"), f"--cluster={extended.admin}"]
+    with Server(command, log, lambda: "Starting workers" in log.read_text()) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="module")

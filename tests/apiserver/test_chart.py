@@ -285,10 +285,9 @@ class Release:
 
     def __init__(self, helm: Path, cluster: ControlPlane, folder: Path) -> None:
         self.helm, self.cluster, self.folder = helm, cluster, folder
-        self.config = cluster.kubeconfig(cluster.folder / "helm.kubeconfig")
 
     def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        options = (f"--namespace={NAMESPACE}", f"--kubeconfig={self.config}")
+        options = (f"--namespace={NAMESPACE}", f"--kubeconfig={self.cluster.admin}")
         return run(self.helm, command, "fabric-injector", *arguments, *options)
 
     def put(self, command: str, **profiles: str) -> None:

@@ -80,7 +80,8 @@ def check(cluster: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Give a function that runs the command, as the administrator or the bearer of a token."""
 
     def run(*arguments: str | Path, token: str | None = None) -> Outcome:
-        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path / "kubeconfig", token)))
+        config = cluster.kubeconfig(tmp_path / "kubeconfig", token or cluster.token)
+        monkeypatch.setenv("KUBECONFIG", str(config))
         result = CliRunner().invoke(main, ["check", "-o", "json", *map(str, arguments)])
         return Outcome(result.exit_code, result.output)
 

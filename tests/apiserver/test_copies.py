@@ -58,10 +58,10 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     where = namespace(profile)
     before = injected(api, where)
     assert wait.needs(before) == ["master-addr"]
-    config = control_plane.kubeconfig(tmp_path / "config")
     command = [str(program("kubectl")), "-n", where, "debug", before["metadata"]["name"]]
     command += ["--copy-to=copy", "--container=pytorch", "--attach=false", "--", "sleep", "1d"]
-    done = run_command(command, config, HOME=str(tmp_path))  # where kubectl keeps what it discovers
+    home = str(tmp_path)  # where kubectl keeps what it discovers
+    done = run_command(command, control_plane.admin, HOME=home)
     assert done.returncode == 0, done.stderr
     assert "is a copy of an injected pod" in done.stderr
     copy = api.expect("GET", f"/api/v1/namespaces/{where}/pods/copy")

@@ -34,7 +34,7 @@ def test_all_of_them_run(tmp_path: Path, programs: None) -> None:
             pod = as_sent(pods.load(f"pods/kubeflow-pytorchjob-{index}.yaml"))
             assert cluster.api.create(pod, "research").status == 201
         environment = {
-            "KUBECONFIG": str(cluster.kubeconfig(tmp_path / "kubeconfig")),
+            "KUBECONFIG": str(cluster.admin),
             "PATH": f"{kubectl.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
         told = []

@@ -32,8 +32,8 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     api.ensure({**job, "spec": {"template": {"metadata": meta, "spec": spec}}}, name)
     events = f"/api/v1/namespaces/{name}/events?fieldSelector=reason%3DFailedCreate"
     wait_until(lambda: api.expect("GET", events)["items"], "the Job controller's Event")
-    config = controller_manager.kubeconfig(tmp_path / "kubeconfig")
-    done = run_command([*COMMAND, "explain", "job/bert", "-n", name], config)
+    command = [*COMMAND, "explain", "job/bert", "-n", name]
+    done = run_command(command, controller_manager.admin)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]
     assert first.startswith(

@@ -114,7 +114,7 @@ def test_explains_fields_that_people_ask_for(definition: ControlPlane) -> None:
 def test_the_command_shows_the_servers_own_words(definition: ControlPlane, tmp_path: Path) -> None:
     enforced = {"pod-security.kubernetes.io/enforce": "restricted"}
     definition.create_namespace("restricted", enforced)
-    config = definition.kubeconfig(tmp_path / "kubeconfig")
+    config = definition.admin
 
     def validate(value: dict[str, Any]) -> tuple[int, str]:
         file = tmp_path / "profile.yaml"

@@ -30,7 +30,7 @@ def test_kubectl_lists_and_runs_the_plugin(programs: None) -> None:
 def test_the_plugin_takes_kubectls_own_options(
     control_plane: ControlPlane, namespace: NamespaceFactory, tmp_path: Path
 ) -> None:
-    config, name = control_plane.kubeconfig(tmp_path / "config"), namespace()
+    config, name = control_plane.admin, namespace()
     (tmp_path / "pod.yaml").write_text(yaml.safe_dump(pod("p")))
     command = ("fabric-injector", "dry-run", "-f", tmp_path / "pod.yaml", "--server", "-o", "json")
     options = ("--kubeconfig", config, "--context", "test", "-n", name)

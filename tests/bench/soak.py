@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.apiserver.installation import Installation, injected
 from tests.apiserver.mounts import kubelet, secret
@@ -51,7 +50,7 @@ def main() -> None:
         traffic = stack.enter_context(Traffic(plane.api, "soak", "train", options.rate))
         report = Report(traffic)
         with report.phase("rotations of CA and leaf", options.rotations):
-            repeat(options.rotations, lambda: rotate(plane, service, folder))
+            repeat(options.rotations, lambda: rotate(plane, service))
         with report.phase("rollouts of two replicas", options.rollouts):
             repeat(options.rollouts, lambda: expect_zero(*service.roll()))
         with report.phase("replicas that got SIGTERM", options.ends):
@@ -105,12 +104,12 @@ def repeat(count: int, work: Callable[[], None]) -> None:
         say(f"  {number + 1} of {count}")
 
 
-def rotate(plane: ControlPlane, service: Installation, folder: Path) -> None:
+def rotate(plane: ControlPlane, service: Installation) -> None:
     """Ask the leader for a new CA, and wait until every replica serves a leaf of it."""
     before = secret(plane.api)["tls.crt"]
     reloads = {each: each.output().count(RELOADED) for each in service.webhooks}
     command = [*HURRIED, "certs", "rotate", "--authority"]
-    run_command(command, plane.kubeconfig(folder / "admin")).check_returncode()
+    run_command(command, plane.admin).check_returncode()
     wait_until(lambda: secret(plane.api)["tls.crt"] != before, "a new certificate", 120)
     wait_until(
         lambda: all(each.output().count(RELOADED) > count for each, count in reloads.items()),

@@ -2,8 +2,9 @@
 
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +19,7 @@ from webhook.validate.definition import definition
 
 from .assets import binary
 from .client import Client
-from .objects import account, write_kubeconfig
+from .objects import account, made, write_kubeconfig
 from .pki import Authority
 from .processes import Server, free_port, run_command, sum_of
 
@@ -38,7 +39,8 @@ class ControlPlane:
     """A control plane that lives as long as the `with` block, with the definition of networks.
 
     Without a controller manager a new namespace has no ServiceAccount, and pods need one: make it
-    (`create_namespace` does). Nothing schedules or runs pods. `api` is the administrator's client.
+    (`create_namespace` does). Nothing schedules or runs pods. `api` is the administrator's client,
+    `admin` the file of the administrator's kubeconfig.
     """
 
     def __init__(self, folder: Path, *apiserver_flags: str, addresses: Sequence[str] = ()) -> None:
@@ -54,7 +56,7 @@ class ControlPlane:
         self._names = (*SERVER_NAMES, *addresses)
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
-        self.etcd_url = f"http://127.0.0.1:{free_port()}"
+        self.etcd_url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         self._running: dict[str, Server] = {}
 
     def __enter__(self) -> Self:
@@ -64,9 +66,9 @@ class ControlPlane:
             keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
             (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
             self.api = self.client(self.token)
-            etcd = self._start("etcd", peer=f"http://127.0.0.1:{free_port()}")
+            self.admin = self.kubeconfig(self.folder / "admin.kubeconfig", self.token)
             client = Client(self.etcd_url, self.ca, None)
-            etcd.wait_ready(lambda: client.answers("/health"), 120)
+            self._start("etcd", lambda: client.answers("/health"))
             self.start_apiserver()
             networks = MANIFESTS / "network-attachment-definition.yaml"
             self.api.ensure(yaml.safe_load(networks.read_text()))
@@ -81,59 +83,57 @@ class ControlPlane:
 
     def start_apiserver(self) -> None:
         """Start kube-apiserver and wait until it is ready; it always has its port and data."""
-        apiserver = self._start("kube-apiserver", *self._apiserver_flags)
-        apiserver.wait_ready(lambda: self.api.answers("/readyz"), 240)
+        ready = partial(self.api.answers, "/readyz")
+        self._start("kube-apiserver", ready, *self._apiserver_flags)
 
     def start_controller_manager(self, *flags: str) -> None:
         """Start kube-controller-manager: Jobs, StatefulSets, ServiceAccounts, garbage collection."""
-        account = "/api/v1/namespaces/default/serviceaccounts/default"
-        manager = self._start("kube-controller-manager", *flags)
-        manager.wait_ready(lambda: self.api.answers(account), 60)
+        ready = partial(self.api.answers, "/api/v1/namespaces/default/serviceaccounts/default")
+        self._start("kube-controller-manager", ready, *flags)
 
     def start_scheduler(self) -> None:
         """Start kube-scheduler."""
-        self._start("kube-scheduler")
+        self._start("kube-scheduler", lambda: True)
 
     def stop(self, program: str, *, force: bool = False) -> None:
         """Stop one of the programs if it runs, with force as a crash would; etcd keeps the data."""
         if server := self._running.pop(program, None):
-            server.kill() if force else server.stop()
+            server.stop(force=force)
 
     def client(self, token: str) -> Client:
         """Give a client for the bearer of the token."""
         return Client(self.url, self.ca, token)
 
-    def connection(self, token: str, server: str = "") -> closing[Connection]:
-        """Give a connection of the product's own; *server*: its URL where it is another."""
-        url = server or self.url
-        return closing(Connection(Credentials(url, url, lambda: f"Bearer {token}", ca=self.ca)))
+    def connection(self, token: str) -> closing[Connection]:
+        """Give a connection of the product's own."""
+        bearer = f"Bearer {token}"
+        return closing(Connection(Credentials(self.url, self.url, lambda: bearer, ca=self.ca)))
 
-    def kubeconfig(self, path: Path, token: str | None = None, *, server: str = "") -> Path:
-        """Write a kubeconfig for the bearer of the token, or for the administrator; give its path.
+    def kubeconfig(self, path: Path, token: str, *, server: str = "") -> Path:
+        """Write a kubeconfig for the bearer of the token; give its path.
 
         *server*: the URL of the API server where it is not to be that on this machine.
         """
-        return write_kubeconfig(path, server or self.url, token or self.token, ca=self.ca)
+        return write_kubeconfig(path, server or self.url, token, ca=self.ca)
 
     def kubectl(
         self,
         *arguments: str,
         input: str = "",  # noqa: A002 named as in subprocess.run
-        check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as the administrator; unless check is off, a failure raises."""
-        config = self.kubeconfig(self.folder / "admin.kubeconfig")
+        """Run kubectl as the administrator; a failure raises RuntimeError with what it printed."""
         cache = f"--cache-dir={self.folder / 'kubectl'}"
-        done = run_command([binary("kubectl"), cache, *arguments], config, input)
-        if check and done.returncode != 0:
+        done = run_command([binary("kubectl"), cache, *arguments], self.admin, input)
+        if done.returncode != 0:
             told = f"kubectl {' '.join(arguments)}: status {done.returncode}"
             raise RuntimeError(f"{told}\n{done.stdout}{done.stderr}")
         return done
 
     def create_namespace(self, name: str, labels: dict[str, str] | None = None) -> str:
-        """Create the namespace with the labels, and its `default` ServiceAccount; give its name."""
-        metadata = {"name": name, "labels": labels or {}}
-        self.api.expect("POST", "/api/v1/namespaces", {"metadata": metadata})
+        """Ensure the namespace with the labels, and its `default` ServiceAccount; give its name."""
+        namespace = made("v1 Namespace", name)
+        namespace["metadata"]["labels"] = labels or {}
+        self.api.ensure(namespace)
         self.api.ensure(account(), name)
         return name
 
@@ -155,7 +155,7 @@ class ControlPlane:
         self.kubectl("create", "rolebinding", "default", *who, f"--namespace={namespace}")
         return self.service_account_token(namespace, "default")
 
-    def define_profiles(self, profiles: str = "") -> None:
+    def define_profiles(self, profiles: str) -> None:
         """Install the kind FabricProfile, and those that the text of a profiles file describes."""
         self.api.ensure(definition())
         wait_until(lambda: self.api.answers(PROFILES), "the CRD to be served")
@@ -166,11 +166,8 @@ class ControlPlane:
         """Give the sum of one of the API server's metrics over the series with these labels."""
         return sum_of(self.api.expect("GET", "/metrics"), name, labels)
 
-    def _start(self, program: str, *flags: str, **more: str) -> Server:
-        values = {**vars(self), **more}
-        if "kubeconfig" in FLAGS[program]:
-            values["kubeconfig"] = self.kubeconfig(self.folder / f"{program}.kubeconfig")
-        own = [f"--{flag}={value.format(**values)}" for flag, value in FLAGS[program].items()]
-        command = [str(binary(program)), *own, *flags]
-        self._running[program] = Server(command, self.folder / f"{program}.log")
-        return self._running[program]
+    def _start(self, program: str, ready: Callable[[], object], *flags: str) -> None:
+        own = [f"--{flag}={value.format(**vars(self))}" for flag, value in FLAGS[program].items()]
+        command, log = [binary(program), *own, *flags], self.folder / f"{program}.log"
+        self._running[program] = Server(command, log, ready, seconds=240)
+        self._running[program].start()

@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import urllib3
 from prometheus_client.parser import text_string_to_metric_families
@@ -68,111 +69,101 @@ def sum_of(text: str, name: str, labels: Mapping[str, str]) -> float:
 
 
 class Server:
-    """A process that runs in the background, with its output in a file."""
+    """A program in the background, with its output in a file; it can be started again."""
+
+    process: subprocess.Popen[bytes]
+    seconds_to_end = 40.0
 
     def __init__(
         self,
-        command: Sequence[str | Path],
+        command: Sequence[object],
         log: Path,
-        environment: Mapping[str, str] | None = None,
+        ready: Callable[[], object],
+        environment: dict[str, str] | None = None,
+        seconds: float = 120,
     ) -> None:
-        """Start the command; its output is added to the log."""
-        self.name = Path(command[0]).name
-        self.log = log
-        self._ended = False
-        self._logged_before = log.stat().st_size if log.exists() else 0
-        with log.open("ab") as output:
+        """Prepare it; its output is added to the log. It is *ready* in so many *seconds*."""
+        self.log, self.environment = log, environment or own_environment()
+        self._command = [*map(str, command)]
+        self.ready, self._seconds = ready, seconds
+        self._is_started = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it and wait until it is ready; else kill it, and raise NotReady with its output."""
+        with self.log.open("ab") as output:
+            self._begun = output.tell()
             self.process = subprocess.Popen(
-                command,
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=environment,
+                env=self.environment,
                 start_new_session=True,
             )
+        self._is_started = True
+        name = Path(self._command[0]).name
+        try:
+            ready = f"{name} to be ready"
+            wait_until(lambda: not self.is_running() or self.ready(), ready, self._seconds)
+            if not self.is_running():
+                raise NotReady(f"{name} ended with status {self.process.returncode}")
+        except BaseException as error:
+            self.stop(force=True)
+            error.add_note("\n".join(self.output().splitlines()[-25:]))
+            raise
 
-    def running(self) -> bool:
-        """Tell whether the process still lives."""
-        return self.process.poll() is None
+    def is_running(self) -> bool:
+        """Tell whether the process lives."""
+        return self._is_started and self.process.poll() is None
 
     def output(self) -> str:
-        """Give what this process has written so far."""
-        return self.log.read_bytes()[self._logged_before :].decode(errors="replace")
+        """Give what was written since it was started last."""
+        return self.log.read_bytes()[self._begun :].decode(errors="replace")
 
-    def wait_ready(self, ready: Callable[[], object], seconds: float = 120) -> None:
-        """Wait until `ready` holds; else kill it, and raise NotReady with the end of the log."""
-        with ExitStack() as unless_ready:
-            unless_ready.callback(self.kill)
-            try:
-                what = f"{self.name} to be ready"
-                wait_until(lambda: not self.running() or ready(), what, seconds)
-                if not self.running():
-                    raise NotReady(f"{self.name} ended with status {self.process.returncode}")
-            except NotReady as error:
-                end = "\n".join(self.output().splitlines()[-25:])
-                raise NotReady(f"{error}\n{end}") from None
-            unless_ready.pop_all()
+    def stop(self, *, force: bool = False) -> int | None:
+        """End the process group, after its time or with *force* by SIGKILL.
 
-    def stop(self, grace: float = 15) -> int:
-        """End the process group, by force after the grace period; give the exit status."""
-        if self.running():
-            self._signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(grace)
-        return self.kill()
-
-    def kill(self) -> int:
-        """End the process group at once, without a chance to tidy up; give the exit status."""
-        if not self._ended:
-            self._signal(signal.SIGKILL)
-            self._ended = True
+        Give the exit status, None if it was not started.
+        """
+        if not self._is_started:
+            return None
+        self._is_started = False
+        for number in [signal.SIGKILL] if force else [signal.SIGTERM, signal.SIGKILL]:
+            with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(self.process.pid, number)
+                self.process.wait(self.seconds_to_end)
         return self.process.wait()
 
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, number)
 
+class Program(Server):
+    """A program of ours that serves probes and metrics.
 
-class Program:
-    """A program of ours that serves probes and metrics, and may be stopped and started again.
-
-    *words* follow the *command*, without the option of the metrics' port, which is chosen here.
+    *words* follow the *command*, without the option of the metrics' port, which is chosen here. It
+    has started once the path *probe* is answered with 200, each time at the same ports.
     """
 
     def __init__(
         self,
         log: Path,
         words: Sequence[str],
-        environment: Mapping[str, str],
+        environment: dict[str, str],
         probe: str,
         command: Sequence[str] = COMMAND,
     ) -> None:
-        """Prepare it; it has started once the path *probe* is answered with 200."""
-        self.log, self.environment = log, {**environment}
-        port = free_port()
-        self.metrics_url = f"http://127.0.0.1:{port}"
-        self._command = [*command, *words, f"--metrics-listen=127.0.0.1:{port}"]
-        self._probe = probe
-        self._server: Server | None = None
-
-    def start(self) -> None:
-        """Start it and wait until it answers; after `stop` or its end it has the same ports."""
-        self._server = Server(self._command, self.log, self.environment)
-        self._server.wait_ready(lambda: self.status(self._probe) == 200)
-
-    def stop(self, *, force: bool = False) -> int | None:
-        """Stop it by SIGTERM, or by SIGKILL; give its exit status, None if it was not running."""
-        if self._server is None:
-            return None
-        server, self._server = self._server, None
-        return server.kill() if force else server.stop(40)
-
-    def is_running(self) -> bool:
-        """Tell whether the process lives."""
-        return self._server is not None and self._server.running()
+        address = f"127.0.0.1:{free_port()}"
+        self._metrics = f"http://{address}"
+        whole = [*command, *words, f"--metrics-listen={address}"]
+        super().__init__(whole, log, lambda: self.status(probe) == 200, environment)
 
     def status(self, path: str) -> int | None:
-        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
+        """Give the status of a GET on the metrics' port, such as /readyz; None for no answer."""
         answer = self._get(path)
         return None if answer is None else answer.status
 
@@ -183,9 +174,5 @@ class Program:
 
     def _get(self, path: str) -> urllib3.BaseHTTPResponse | None:
         with suppress(urllib3.exceptions.HTTPError):
-            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5)
+            return urllib3.request("GET", self._metrics + path, retries=False, timeout=5)
         return None
-
-    def output(self) -> str:
-        """Give all that was logged, over restarts too."""
-        return self.log.read_text(errors="replace") if self.log.exists() else ""

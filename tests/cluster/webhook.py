@@ -9,9 +9,10 @@ from typing import Any, Self
 import yaml
 
 from tests.waiting import wait_until
+from webhook.core.names import PROFILE
 
 from .controlplane import BASE, ControlPlane
-from .objects import account, made, pod
+from .objects import pod
 from .pki import Authority
 from .processes import Program, free_port, own_environment
 
@@ -80,10 +81,7 @@ class Webhook(Program):
             plane.ensure_shipped("namespace", "rbac-webhook")
             token = plane.service_account_token(*ACCOUNT)
             plane.kubeconfig(self._folder / "kubeconfig", token)
-            probed = made("v1 Namespace", PROBE_NAMESPACE)
-            probed["metadata"]["labels"] = {"fabric-injector.io/profile": "probe"}
-            plane.api.ensure(probed)
-            plane.api.ensure(account(), PROBE_NAMESPACE)
+            plane.create_namespace(PROBE_NAMESPACE, {PROFILE: "probe"})
             self._stack.callback(self.stop)
             self._stack.callback(self._unregister)
             body = calling(self.configuration, f"{self.url}/mutate", self.authority)

@@ -14,7 +14,7 @@ from tests.cluster.node.cni import FABRIC, batch
 from tests.cluster.node.json_server import json_server
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.node import Node
-from tests.cluster.processes import free_port
+from tests.cluster.processes import Server, free_port
 from tests.waiting import wait_until
 from webhook.core.model import Object
 
@@ -25,16 +25,16 @@ CARDS = {f"fi-card{number}": f"198.19.0.{number + 200}/24" for number in range(8
 ONLY_CARDS = 'attributes["dra.net/ifName"].StringValue.startsWith("fi-card")'
 
 
-class Driver:
+class Driver(Server):
     """The kubelet plugin of a driver, from entering the `with` block until it is left."""
 
     def __init__(
         self, node: Node, name: str, command: Sequence[str], devices: int, told: str
     ) -> None:
         """Prepare one that publishes so many devices; *told* once it can serve pods."""
-        config = node.control_plane.kubeconfig(node.folder / f"{name}.kubeconfig")
-        self.name, self._node, self._devices, self._told = name, node, devices, told
-        self._command = [*command, f"--kubeconfig={config}"]
+        whole = node.inside(*command, f"--kubeconfig={node.control_plane.admin}")
+        super().__init__(whole, node.folder / f"{name}.log", lambda: told in self.output())
+        self.name, self._node, self._devices = name, node, devices
 
     def __enter__(self) -> Self:
         """Start it, and return once its devices are published."""
@@ -45,16 +45,7 @@ class Driver:
 
     def __exit__(self, *_: object) -> None:
         """Kill it: DRANET would wait for its pods."""
-        self.kill()
-
-    def start(self) -> None:
-        """Start it, and return once it can serve pods."""
-        self._server = self._node.start(self._command, f"{self.name}.log")
-        self._server.wait_ready(lambda: self._told in self._server.output(), 180)
-
-    def kill(self) -> None:
-        """End it at once, as where its node's memory ends."""
-        self._server.kill()
+        self.stop(force=True)
 
     def devices(self) -> list[Object]:
         """Give the devices of its ResourceSlices."""

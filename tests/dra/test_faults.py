@@ -76,7 +76,7 @@ def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_resta
     master, worker = pytorchjob("card")
     (first,) = space.start(master)
     address = claim_address(first)
-    dranet.kill()
+    dranet.stop(force=True)
     (second,) = space.start(worker)
     space.wait(lambda: space.events(UNPREPARED), "the kubelet to miss the driver")
     assert network_data(second) == []

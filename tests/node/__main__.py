@@ -64,12 +64,12 @@ def meet(node: Node) -> None:
 
 def stay(node: Node) -> None:
     """Tell what to try, until Ctrl-C or SIGTERM."""
-    config = node.control_plane.kubeconfig(node.folder / "kubeconfig")
+    plane = node.control_plane
     program = Path(sys.executable).with_name("fabric-injector")
     say(f"""
 The cluster runs until you press Ctrl-C here. In another terminal:
 
-  export KUBECONFIG={config} PATH={program.parent}:{binary("kubectl").parent}:$PATH
+  export KUBECONFIG={plane.admin} PATH={program.parent}:{binary("kubectl").parent}:$PATH
   fabric-injector check
   fabric-injector explain -n {NAMESPACE} pod/bert-worker-0
   kubectl get pods -n {NAMESPACE} -o wide

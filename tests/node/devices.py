@@ -15,6 +15,7 @@ from tests.cluster.assets import binary
 from tests.cluster.node.cni import batch, define, link_names, network_config
 from tests.cluster.node.kubelet import NAME
 from tests.cluster.node.node import Node
+from tests.cluster.processes import Server
 
 FUNCTION, CARD = "nvidia.com/sriovlegacy", "nvidia.com/hostdev"
 FUNCTIONS = {f"0000:82:{n // 8:02x}.{n % 8}": f"mlx5_{n}" for n in range(2, 18)}
@@ -38,12 +39,9 @@ def device_plugin(node: Node, resource: str, devices: Mapping[str, str]) -> Iter
     """Run the plugin with the devices' RDMA devices by id; the node offers all on entry."""
     described = [f"{address}={rdma}" for address, rdma in devices.items()]
     log = f"deviceplugin-{resource.partition('/')[2]}.log"
-    server = node.start([str(binary("deviceplugin")), resource, *described], log)
-    try:
-        server.wait_ready(lambda: offered(node, resource) == len(devices), 120)
+    command = node.inside(str(binary("deviceplugin")), resource, *described)
+    with Server(command, node.folder / log, lambda: offered(node, resource) == len(devices)):
         yield
-    finally:
-        server.kill()
 
 
 def offered(node: Node, resource: str) -> int:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
 
 import waitress
 
@@ -21,11 +20,8 @@ class ServedPage(Program):
     """Run the page on a free port, without the key and the views of ``fabric-injector page``."""
 
     def __init__(self, log: Path, *files: Path) -> None:
-        super().__init__(log, [sys.executable, "-m", "tests.page.served", *map(str, files)])
-
-    def __enter__(self) -> Self:
-        self.start(lambda: self.url)
-        return self
+        command = [sys.executable, "-m", "tests.page.served", *files]
+        super().__init__(command, log, lambda: self.url)
 
     @property
     def url(self) -> str:

@@ -58,8 +58,7 @@ def _run(folder: Path, program: Path) -> tuple[str, dict[str, bool]]:
         stack.enter_context(Webhook(plane, folder / "webhook", profiles))
         stack.enter_context(kubelets(plane.api))
         stack.enter_context(again_and_again(lambda: follow(plane.api, profiles), 0.2))
-        kubeconfig = plane.kubeconfig(folder / "kubeconfig")
-        return run_suite(program, kubeconfig, os.environ.get("PEER_FOCUS", ""))
+        return run_suite(program, plane.admin, os.environ.get("PEER_FOCUS", ""))
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ class Peer(Server):
 
     def __init__(self, log: Path, port: int, command: list[str]) -> None:
         super().__init__(log, command=command)
-        self.port = port
+        self.port, self.ready = port, lambda: is_open(port)
 
     def __enter__(self) -> Self:
-        self.start(lambda: is_open(self.port))
+        self.start()
         self.addresses = {"admission": f"https://127.0.0.1:{self.port}"}
         return self
 

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from tests.diagnose.connection import NOW
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
@@ -64,12 +64,9 @@ class LocalPage(Program):
             self.profiles = folder / "profiles.yaml"
             self.profiles.write_text(as_text(profiles))
             given += ["--profiles", str(self.profiles)]
-        super().__init__(folder / "output", [sys.executable, "-m", "webhook", "page", *given])
+        command = [sys.executable, "-m", "webhook", "page", *given]
+        super().__init__(command, folder / "output", lambda: self.addresses)
         self.key = ""
-
-    def __enter__(self) -> Self:
-        self.start(lambda: self.addresses)
-        return self
 
     @property
     def addresses(self) -> list[str]:

@@ -5,10 +5,9 @@ import json
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -45,26 +44,10 @@ class Reply(NamedTuple):
         return json.loads(self.body)
 
 
-class Program:
-    """Run a *command* of ours that writes to the *log*, until the ``with`` block is left."""
+class Program(processes.Server):
+    """Run a command of ours, until the ``with`` block is left."""
 
     seconds_to_end = 10.0
-
-    def __init__(self, log: Path, command: Sequence[str | Path]) -> None:
-        self.log = log
-        self._command = command
-
-    def start(self, is_ready: Callable[[], object]) -> None:
-        """Start it, and wait until it is ready."""
-        self._running = processes.Server(self._command, self.log, processes.own_environment())
-        self._running.wait_ready(is_ready)
-
-    def __exit__(self, *_: object) -> None:
-        self._running.stop(self.seconds_to_end)
-
-    @property
-    def process(self) -> subprocess.Popen[bytes]:
-        return self._running.process
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """End it in less than the 30 s that the kubelet grants; give the exit status."""
@@ -87,14 +70,14 @@ class Server(Program):
         command: Sequence[str] = SERVE_ANYWHERE,
         begun: str = "serving",
     ) -> None:
-        super().__init__(log, [*command, *map(str, options)])
+        super().__init__([*command, *options], log, lambda: self.lines(begun))
         self.addresses: dict[str, str] = {}
         self.begun = begun
         folders = [str(option) for option in options if str(option).startswith("--tls-dir=")]
         self.authority = Path(folders[-1].partition("=")[2], "ca.crt") if folders else Path()
 
     def __enter__(self) -> Self:
-        self.start(lambda: self.lines(self.begun))
+        self.start()
         self.addresses = self.lines(self.begun)[0]
         self.authority = Path(self.addresses.get("ca", self.authority))
         return self

@@ -33,8 +33,9 @@ def test_a_mistake_is_told_at_start(
     (tmp_path / "profiles.yaml").write_text(as_text("{}", multus))
     with pytest.raises(AssertionError) as ended:
         serve(f"--config={tmp_path}/config.yaml", f"--profiles={tmp_path}/profiles.yaml")
-    assert message in str(ended.value)
-    assert f"{tmp_path}/{'config' if config else 'profiles'}.yaml: " in str(ended.value)
+    [output] = ended.value.__notes__
+    assert message in output
+    assert f"{tmp_path}/{'config' if config else 'profiles'}.yaml: " in output
 
 
 def test_it_is_followed_and_keeps_its_last_good_content(tmp_path: Path, serve: Serve) -> None:

@@ -71,9 +71,5 @@ def running_containerd(
     path = f"{programs}:{os.environ['PATH']}" if programs else os.environ["PATH"]
     containerd = Containerd([*inside, "env", f"PATH={path}"])  # it finds its shim by PATH too
     command = [*containerd.inside, "containerd", "--config", str(CONFIGURATION)]
-    server = Server(command, folder / "containerd.log")
-    try:
-        server.wait_ready(containerd.answers, 60)
+    with Server(command, folder / "containerd.log", containerd.answers):
         yield containerd
-    finally:
-        server.stop()

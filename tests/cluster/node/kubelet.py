@@ -31,22 +31,18 @@ def kubelet(plane: ControlPlane, inside: Sequence[str], folder: Path, name: str)
     It answers on the address of the pods' bridge. Its pods run on when it ends.
     """
     command = [
-        *(*inside, str(binary("kubelet")), f"--config={CONFIGURATION}", f"--port={free_port()}"),
-        f"--kubeconfig={plane.kubeconfig(folder / 'kubelet.kubeconfig')}",
+        *(*inside, binary("kubelet"), f"--config={CONFIGURATION}", f"--port={free_port()}"),
+        f"--kubeconfig={plane.admin}",
         f"--cert-dir={folder / 'pki'}",
         f"--hostname-override={name}",
         f"--node-ip={GATEWAY}",
     ]
     path = f"/api/v1/nodes/{name}"
-    server = Server(command, folder / "kubelet.log")
-    try:
-        server.wait_ready(lambda: _is_ready(plane.api, path), 120)
+    with Server(command, folder / "kubelet.log", lambda: _is_ready(plane.api, path)):
         status = {"capacity": DEVICES, "allocatable": DEVICES}
         plane.api.expect("PATCH", f"{path}/status", {"status": status})
         wait_until(lambda: _has_devices(plane.api, path), f"{name} to keep its devices", 120)
         yield
-    finally:
-        server.stop()
 
 
 def _is_ready(api: Client, path: str) -> bool:

@@ -23,7 +23,7 @@ class Namespace:
     def __init__(self, node: Node, name: str) -> None:
         self.node, self.api, self.name = node, node.api, name
         self.path = f"/api/v1/namespaces/{name}"
-        self.kubeconfig = node.control_plane.kubeconfig(node.folder / "admin.kubeconfig")
+        self.kubeconfig = node.control_plane.admin
 
     def submit(self, manifest: Object) -> Object:
         """Create an object; give what was made of it. Raise RequestFailed where it is refused.

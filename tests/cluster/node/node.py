@@ -1,7 +1,7 @@
 """A cluster of one node or more that run pods: control plane, kubelets, containerd, Multus."""
 
 import fcntl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
@@ -9,7 +9,6 @@ from typing import Self
 from tests.cluster.assets import cache_folder
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ROUTED, ControlPlane
-from tests.cluster.processes import Server
 from tests.cluster.relay import Relay
 
 from .cni import API_ADDRESS, GATEWAY, SERVICES, configure, links
@@ -97,13 +96,13 @@ class Node:
         """Give the container runtime of the first node."""
         return self.containerds[NAME]
 
-    def start(self, command: Sequence[str], log: str) -> Server:
-        """Start a server among the first node's own programs, whose files it shares."""
-        return Server([*self.containerd.inside, *command], self.folder / log)
+    def inside(self, *command: str) -> list[str]:
+        """Give what runs the command among the first node's own programs, whose files it shares."""
+        return [*self.containerd.inside, *command]
 
     def run(self, *command: str) -> str:
-        """Run a command where the first node's programs run, to its end, and give its output."""
-        return run([*self.containerd.inside, *command])
+        """Run a command there to its end, and give its output."""
+        return run(self.inside(*command))
 
     def end_pods(self, namespace: str) -> None:
         """Remove all pods of the namespace at once, finalizers or not."""
