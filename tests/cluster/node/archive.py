@@ -17,6 +17,10 @@ MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var", "tmp")
 LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "lib2to3", "turtledemo", "tkinter"}
 LEFT_OUT |= {"site-packages", "dist-packages"}
+PYTHON = str(Path(sys.executable).resolve())
+
+Content = Path | bytes | str
+"""A file of this machine, what a file holds, or the target of a link."""
 
 
 class Image(NamedTuple):
@@ -28,37 +32,28 @@ class Image(NamedTuple):
     user: str = ""
 
 
-def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = None) -> bytes:
-    """Give a layer with files, executable for all, the usual folders, and links name -> target."""
+def layer(files: Mapping[str, Content]) -> bytes:
+    """Give a layer with the files, executable for all, and the usual folders."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name in FOLDERS:
-            _add(tar, name, kind=tarfile.DIRTYPE)
-        for name, content in files.items():
+        for name, content in {**dict.fromkeys(FOLDERS), **files}.items():
             if isinstance(content, Path):
                 tar.add(content, name, filter=_executable)
-            else:
-                _add(tar, name, content)
-        for name, target in (links or {}).items():
-            _add(tar, name, kind=tarfile.SYMTYPE, target=target)
+                continue
+            data = content if isinstance(content, bytes) else b""
+            entry = _executable(tarfile.TarInfo(name))
+            entry.size = len(data)
+            if content is None:
+                entry.type = tarfile.DIRTYPE
+            elif isinstance(content, str):
+                entry.type, entry.linkname = tarfile.SYMTYPE, content
+            tar.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()
 
 
 def _executable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.mode = 0o1777 if entry.name == "tmp" else 0o755
     return entry
-
-
-def _add(
-    tar: tarfile.TarFile,
-    name: str,
-    data: bytes = b"",
-    kind: bytes = tarfile.REGTYPE,
-    target: str = "",
-) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.type, entry.linkname, entry.size = kind, target, len(data)
-    tar.addfile(_executable(entry), io.BytesIO(data))
 
 
 def with_libraries(*programs: Path) -> dict[str, Path]:
@@ -71,19 +66,22 @@ def with_libraries(*programs: Path) -> dict[str, Path]:
     return files
 
 
-def python() -> tuple[dict[str, Path], str]:
-    """Give the files of this interpreter and its standard library, and the interpreter's path."""
-    interpreter, library = Path(sys.executable).resolve(), Path(sysconfig.get_path("stdlib"))
+def python(**scripts: str) -> dict[str, Content]:
+    """Give the files of this interpreter and its standard library, and scripts that it runs."""
+    library = Path(sysconfig.get_path("stdlib"))
     found = (path for path in library.rglob("*") if not LEFT_OUT & {*path.parts})
     kept = [path for path in found if path.suffix in (".py", ".pyc", ".so")]
-    modules = (path for path in kept if path.suffix == ".so")
-    files = with_libraries(interpreter, *modules)
-    return files | {str(path).lstrip("/"): path for path in kept}, str(interpreter)
+    files: dict[str, Content] = {str(path).lstrip("/"): path for path in kept}
+    files |= with_libraries(Path(PYTHON), *(path for path in kept if path.suffix == ".so"))
+    files |= dict.fromkeys(("usr/local/bin/python", "usr/local/bin/python3"), PYTHON)
+    for name, text in scripts.items():
+        files[f"usr/local/bin/{name}"] = f"#!{PYTHON}\n{text}".encode()
+    return files
 
 
 def docker_archive(images: tuple[Image, ...]) -> bytes:
     """Write the images, which may share layers, as `docker save` would."""
-    files: dict[str, Path | bytes] = {}
+    files: dict[str, Content] = {}
     manifest = []
     for image in images:
         digests = [hashlib.sha256(content).hexdigest() for content in image.layers]
@@ -97,8 +95,7 @@ def docker_archive(images: tuple[Image, ...]) -> bytes:
         layers = {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]}
         machine = {"architecture": MACHINES[platform.machine()], "os": "linux"}
         config = json.dumps({**machine, "config": settings, "rootfs": layers}).encode()
-        name = hashlib.sha256(config).hexdigest()
-        files[name] = config
+        files[name := hashlib.sha256(config).hexdigest()] = config
         manifest.append({"Config": name, "RepoTags": [image.name], "Layers": digests})
     files["manifest.json"] = json.dumps(manifest).encode()
     return layer(files)

@@ -28,38 +28,24 @@ class NoWheel(Exception):
 
 
 def torch_archive(name: str, version: str) -> bytes:
-    """Give the archive of an image of this name with this version of torch, and SERVERS.
-
-    Both come from PyPI and are kept in the user's cache; raise NoWheel, AssetsUnavailable.
-    """
+    """Give an image with this version of torch, and SERVERS; raise NoWheel, AssetsUnavailable."""
     numpy = "numpy<2" if Version(version) < Version("2.3") else "numpy"
     torch = [["--no-deps", f"torch=={version}"], [*NEEDED, numpy]]
-    found, interpreter = python()
-    files: dict[str, Path | bytes] = {**found}
+    torchrun = "from torch.distributed.run import main\nmain()\n"
+    files = python(torchrun=torchrun, nslookup=NSLOOKUP)
     for folder in (_installed(f"torch/{version}", *torch), _installed("torch/servers", [*SERVERS])):
-        modules = list(folder.rglob("*.so*"))
-        files |= {
-            name: path
-            for name, path in with_libraries(*modules).items()
-            if not path.is_relative_to(folder)
-        }
+        libraries = with_libraries(*folder.rglob("*.so*"))
+        files |= {k: path for k, path in libraries.items() if not path.is_relative_to(folder)}
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts
             if path.is_file() and not (parts[0] == "torch" and parts[1] in LEFT_OUT):
                 files[f"{PLACE}/{path.relative_to(folder)}"] = path
-    standard_library = sysconfig.get_path("stdlib").lstrip("/")
-    files[f"{standard_library}/sitecustomize.py"] = (
-        f"import site\nsite.addsitedir('/{PLACE}')\n".encode()
-    )
+    customize = f"{sysconfig.get_path('stdlib')}/sitecustomize.py".lstrip("/")
+    files[customize] = f"import site\nsite.addsitedir('/{PLACE}')\n".encode()
     files |= {f"app/{path.name}": path for path in PROGRAMS.glob("*.py")}
-    files["usr/local/bin/torchrun"] = (
-        f"#!{interpreter}\nfrom torch.distributed.run import main\nmain()\n".encode()
-    )
-    files["usr/local/bin/nslookup"] = f"#!{interpreter}\n{NSLOOKUP}".encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/bash\n"
     files |= with_libraries(*(Path(place) for name in SHELLS if (place := shutil.which(name))))
-    links = {"usr/local/bin/python": interpreter, "usr/local/bin/python3": interpreter}
-    return docker_archive((Image(name, (layer(files, links),)),))
+    return docker_archive((Image(name, (layer(files),)),))
 
 
 def _installed(name: str, *steps: list[str]) -> Path:
