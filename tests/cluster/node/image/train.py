@@ -1,16 +1,13 @@
 """Stand-ins for torch: `torchrun`, which finds the nodes of a job, and the script that it runs.
 
-Kept from torchrun 2.6 and newer: options over PET_* variables, who hosts the c10d store (is_host,
-else a host that is this machine's own name or address), order of nodes by address as text,
-MASTER_ADDR of group rank 0, static rendezvous by node rank; one process per node, whatever
---nproc_per_node says. Source: torch/distributed/run.py and
+Kept from torchrun 2.6 and newer: options over PET_* variables, who hosts the c10d store, order of
+nodes by address as text, MASTER_ADDR of group rank 0, static rendezvous by node rank; one process
+per node, whatever --nproc_per_node says. Source: torch/distributed/run.py and
 elastic/rendezvous/c10d_rendezvous_backend.py.
 
-The script forms a process group as torch does and exchanges data: one line of JSON tells what this
-rank found and which interface carried it. Rank 0 hosts the store on MASTER_PORT of all interfaces,
-the others connect to MASTER_ADDR. Data flows, as with gloo, between the addresses of the interface
-GLOO_SOCKET_IFNAME, else between the addresses that the host names resolve to. With HOLD_SECONDS in
-the environment it waits that long before it ends.
+The script meets as torch does, at MASTER_ADDR, and exchanges data as gloo does, between addresses
+of GLOO_SOCKET_IFNAME, else between those of the host names. A line of JSON tells what this rank
+found, and which interface carried how much. It waits for HOLD_SECONDS before it ends.
 """
 
 import argparse
@@ -28,8 +25,6 @@ OPTIONS = (
     *("rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "local_addr", "max_restarts"),
     *("nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "tee", "role"),
 )
-STANDALONE = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
-"""What --standalone sets; the number of nodes stays what an option or variable says."""
 DATA = bytes(4 << 20)
 SECONDS = 120
 
@@ -44,8 +39,8 @@ def torchrun() -> int:
     parser.add_argument("--standalone", action="store_true")
     parser.add_argument("script", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    if options.standalone:
-        vars(options).update(STANDALONE)
+    if options.standalone:  # the number of nodes stays what an option or variable says
+        options.rdzv_backend, options.rdzv_endpoint = "c10d", "localhost:0"
     nodes = int((options.nnodes or "1").split(":")[-1])
     if options.rdzv_backend == "c10d":
         rank, host, port = _c10d(options, nodes)
@@ -60,9 +55,7 @@ def torchrun() -> int:
 
 def _c10d(options: argparse.Namespace, nodes: int) -> tuple[int, str, int]:
     host, port = _split(options.rdzv_endpoint)
-    settings = dict(part.split("=", 1) for part in options.rdzv_conf.split(",") if part)
-    said = settings.get("is_host", "").lower()
-    is_host = said in ("1", "true", "t", "yes", "y") if said else _is_this_machine(host)
+    is_host = "is_host=1" in options.rdzv_conf or _is_this_machine(host)
     with _listen(0) as free:
         own_port = free.getsockname()[1]
     own = [options.local_addr or socket.getfqdn(), os.getpid(), own_port]
@@ -74,9 +67,8 @@ def _c10d(options: argparse.Namespace, nodes: int) -> tuple[int, str, int]:
 
 def _is_this_machine(host: str) -> bool:
     name = socket.gethostname()
-    if host in ("localhost", "127.0.0.1", "::1", name, socket.getfqdn()):
-        return True
-    return any(found[4][0] == host for found in socket.getaddrinfo(name, None))
+    known = {"localhost", "127.0.0.1", "::1", name, socket.getfqdn()}
+    return host in known | {found[4][0] for found in socket.getaddrinfo(name, None)}
 
 
 def _split(endpoint: str) -> tuple[str, int]:
@@ -95,13 +87,19 @@ def train() -> None:
             members, report["store"] = _meet(host, int(os.environ["MASTER_PORT"]), world, own)
             report["before"] = _counters()
             if rank:
-                _, *rank_zero = min(members)
-                _receive_from(*rank_zero)
+                with _connect(*min(members)[1:]) as stream:
+                    _receive(stream)
+                    stream.sendall(DATA)
+                    stream.recv(1)  # until rank 0 has it all
             else:
-                _send_to(listening, world - 1)
+                for _ in range(world - 1):
+                    with listening.accept()[0] as stream:
+                        stream.sendall(DATA)  # first, as it has begun to count
+                        _receive(stream)
             report["after"] = _counters()
     report |= {"addresses": _addresses(), "shared_memory": _shared_memory()}
-    report["capabilities"] = _capabilities()
+    (capabilities,) = re.findall(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
+    report["capabilities"] = int(capabilities, 16)
     print(json.dumps({"train": report}), flush=True)
     time.sleep(float(os.environ.get("HOLD_SECONDS", "0")))
 
@@ -140,26 +138,9 @@ def _listen(port: int) -> socket.socket:
     return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
 
 
-def _send_to(server: socket.socket, peers: int) -> None:
-    """Send every peer the data, and take as much back, one after the other."""
-    for _ in range(peers):
-        with server.accept()[0] as stream:
-            stream.sendall(DATA)
-            _read(stream, len(DATA))
-            stream.sendall(b".")
-
-
-def _receive_from(host: str, port: int) -> None:
-    with socket.create_connection((host, port), timeout=SECONDS) as stream:
-        _read(stream, len(DATA))
-        stream.sendall(DATA)
-        _read(stream, 1)
-
-
-def _read(stream: socket.socket, size: int) -> None:
-    received = len(stream.makefile("rb").read(size))
-    if received < size:
-        raise EOFError(f"the peer left with {size - received} bytes still to come")
+def _receive(stream: socket.socket) -> None:
+    if len(stream.makefile("rb").read(len(DATA))) < len(DATA):
+        raise EOFError("the peer left while it sent")
 
 
 def _own_address() -> str:
@@ -194,11 +175,6 @@ def _shared_memory() -> list[Any]:
     kinds = [kind for _, place, kind, *_ in mounts if place == "/dev/shm"]
     status = os.statvfs("/dev/shm")
     return [kinds[-1], status.f_blocks * status.f_frsize]
-
-
-def _capabilities() -> int:
-    (found,) = re.findall(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return int(found, 16)
 
 
 if __name__ == "__main__":
