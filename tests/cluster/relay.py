@@ -7,14 +7,10 @@ from contextlib import suppress
 
 
 class Relay:
-    """Passes bytes between an address of its own and the API server.
-
-    *delay_seconds* holds each piece up.
-    """
+    """Passes bytes between an address of its own and the API server, with delays."""
 
     def __init__(self, target: int, address: tuple[str, int] = ("127.0.0.1", 0)) -> None:
-        self._target = target
-        self._listener = socket.create_server(address)
+        self._target, self._listener = target, socket.create_server(address)
         self._sockets: set[socket.socket] = set()
         self.delay_seconds = 0.0
         self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -23,7 +19,7 @@ class Relay:
     def close(self) -> None:
         """End for good, and break all connections."""
         self._listener.close()
-        for sock in list(self._sockets):
+        for sock in [*self._sockets]:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
@@ -31,13 +27,14 @@ class Relay:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                try:
-                    far = socket.create_connection(("127.0.0.1", self._target))
-                except OSError:
-                    near.close()
-                    continue
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+                threading.Thread(target=self._serve, args=(near,), daemon=True).start()
+
+    def _serve(self, near: socket.socket) -> None:
+        with suppress(OSError), near, socket.create_connection(("127.0.0.1", self._target)) as far:
+            back = threading.Thread(target=self._pass, args=(far, near), daemon=True)
+            back.start()
+            self._pass(near, far)
+            back.join()
 
     def _pass(self, source: socket.socket, sink: socket.socket) -> None:
         self._sockets.add(source)
@@ -48,4 +45,3 @@ class Relay:
         self._sockets.discard(source)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
-        source.close()

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.waiting import NotReady
+from tests.cluster.processes import Server
 
 SCRIPT = Path(__file__).with_name("private.sh")
-UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+UNSHARE = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork")
 GROUPS = ("find", "/sys/fs/cgroup", "-depth", "-type", "d", "-path", "*/k8s.io*")
 
 
@@ -18,20 +18,11 @@ def private(folder: Path, addresses: Path) -> Iterator[list[str]]:
 
     Processes and mounts end with the block, and with this process.
     """
-    command = [*UNSHARE, "sh", str(SCRIPT), str(folder), str(addresses)]
+    log = folder / "private.log"
+    command = [*UNSHARE, "--kill-child", "--mount-proc", "sh", SCRIPT, folder, addresses]
     try:
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        ) as first:
-            assert first.stdout is not None
-            if (told := first.stdout.readline()) != "ready\n":
-                raise NotReady(f"a node's namespaces: {told}")
-            own = f"/proc/{first.pid}/ns"
+        with Server(command, log, lambda: log.read_text() == "ready\n") as first:
+            own = f"/proc/{first.process.pid}/ns"
             yield ["nsenter", f"--mount={own}/mnt", f"--pid={own}/pid_for_children"]
     finally:
         # those that hold a process are of another containerd

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the programs of one node see, until the standard input ends: private.sh FOLDER ADDRESSES
+# What the programs of one node see, until SIGTERM: private.sh FOLDER ADDRESSES
 #
 # Writes below /var/lib, /var/log and /run stay in the folder, which is also /run/node. Nodes that
 # share networks write which addresses are in use into the folder ADDRESSES.
@@ -24,5 +24,7 @@ for name in kernel/panic kernel/panic_on_oops kernel/keys/root_maxbytes kernel/k
   cat "/proc/sys/$name" >"$1/${name##*/}"
   mount --bind "$1/${name##*/}" "/proc/sys/$name"
 done
+trap exit TERM
 echo ready
-exec cat
+sleep infinity &
+wait
