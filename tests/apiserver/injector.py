@@ -34,7 +34,7 @@ def other_injector(
         kind = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
         return kind | {"response": response}
 
-    authority = Authority("injector of the tests")
+    authority = Authority()
     authority.write(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "tls.crt", folder / "tls.key")

@@ -14,7 +14,7 @@ import yaml
 
 from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
+from tests.cluster.installation import NAMESPACE, install_yaml, shipped
 from tests.cluster.objects import made, pod
 from tests.cluster.processes import COMMAND, Program, free_port, own_environment
 from tests.cluster.webhook import CONFIGURATIONS
@@ -108,7 +108,7 @@ class Installation:
     def start_webhook(self) -> Program:
         """Start one more webhook's container; return once it is ready, and of the Service."""
         if not self.webhooks:
-            apply_profiles(self._control_plane, self._profiles)
+            self._control_plane.define_profiles(self._profiles)
             self.mount_secret()
         port = free_port()
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")

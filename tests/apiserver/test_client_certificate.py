@@ -18,7 +18,7 @@ PROFILES = as_text("train: {pods: all}")
 
 @pytest.fixture(scope="module")
 def clients() -> Authority:
-    return Authority("clients of webhooks")
+    return Authority()
 
 
 def demands(folder: Path, clients: Authority) -> dict[str, str]:

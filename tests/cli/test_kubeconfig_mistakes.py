@@ -91,7 +91,7 @@ def test_names_the_server_that_refuses(code: int, answer: str, advice: str) -> N
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Give folders of a CA and a certificate of it for 127.0.0.1, by name."""
     folder = tmp_path_factory.mktemp("pki")
-    made = {name: Authority(name).write(folder / name, ["127.0.0.1"]) for name in ("ours", "other")}
+    made = {name: Authority().write(folder / name, ["127.0.0.1"]) for name in ("ours", "other")}
     return made.__getitem__
 
 

@@ -1,7 +1,6 @@
 """A small client for the Kubernetes API: kept-alive connections, plain values, no retries."""
 
 import json
-import re
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,11 +25,8 @@ class Response(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """Give the texts of the Warning headers, in order."""
-        texts = (
-            re.search(r'"((?:[^"\\]|\\.)*)"', value) for value in self.headers.getlist("Warning")
-        )
-        return [re.sub(r"\\(.)", r"\1", found.group(1)) for found in texts if found]
+        """Give the texts of the Warning headers, each as ``299 - "text"``, in order."""
+        return [json.loads(each.split(" ", 2)[2]) for each in self.headers.getlist("Warning")]
 
 
 class RequestFailed(Exception):
@@ -45,26 +41,24 @@ class Client:
     """Requests to one API server as one user. Safe to share between threads."""
 
     def __init__(self, url: str, ca: Path, token: str | None) -> None:
-        """Prepare connections to the URL, whose certificate must come from the authority in the file `ca`."""
-        self._pool = urllib3.PoolManager(
-            maxsize=16, retries=False, timeout=30, ssl_context=ssl.create_default_context(cafile=ca)
-        )
+        """Prepare connections to the URL, whose certificate must be of the authority `ca`."""
+        tls = ssl.create_default_context(cafile=ca)
+        self._pool = urllib3.PoolManager(maxsize=16, retries=False, timeout=30, ssl_context=tls)
         self._url = url
-        self._headers = {"Accept": "application/json"} | (
-            {"Authorization": f"Bearer {token}"} if token else {}
-        )
-        self._resources: dict[str, dict[str, dict[str, Any]]] = {}
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        self._headers = {"Accept": "application/json"} | bearer
+        self._resources: dict[tuple[str, str], dict[str, Any]] = {}
 
     def request(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send one request and give the answer, whatever its status.
 
-        A body of str or bytes is sent as it is, any other as JSON. Without a Content-Type a PATCH is a merge patch.
+        A body of str is sent as it is, any other as JSON; that of a PATCH is a merge patch.
         """
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         sent = {**self._headers, "Content-Type": kind, **(headers or {})}
-        data = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
+        data = body if isinstance(body, str) or body is None else json.dumps(body)
         answer = self._pool.request(method, self._url + path, body=data, headers=sent)
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
         told = json.loads(answer.data) if is_json else answer.data.decode()
@@ -73,7 +67,7 @@ class Client:
     def expect(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Any:
-        """Send one request and give the decoded body; raise RequestFailed unless the status is 2xx."""
+        """Send one request, and give the decoded body; RequestFailed unless the status is 2xx."""
         response = self.request(method, path, body, headers)
         if not 200 <= response.status < 300:
             raise RequestFailed(method, path, response)
@@ -89,39 +83,34 @@ class Client:
     def create(
         self, manifest: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool = False
     ) -> Response:
-        """Create the object and give the answer, whatever its status.
-
-        `namespace` overrides the manifest's own. An object may have generateName in place of a name.
-        """
-        return self.request(
-            "POST", self.path(manifest, namespace) + ("?dryRun=All" if dry_run else ""), manifest
-        )
+        """Create the object, in the namespace or in its own; give the answer."""
+        path = self.path(manifest, namespace)
+        return self.request("POST", f"{path}?dryRun=All" if dry_run else path, manifest)
 
     def ensure(self, manifest: Mapping[str, Any], namespace: str | None = None) -> None:
-        """Create the object unless one of its name exists; raise RequestFailed on any other refusal."""
+        """Create the object unless one of its name exists; RequestFailed on another refusal."""
         response = self.create(manifest, namespace)
         if response.status not in (201, 409):
             raise RequestFailed("POST", self.path(manifest, namespace), response)
 
     def path(self, manifest: Mapping[str, Any], namespace: str | None = None) -> str:
-        """Give the path of the collection that an object with this apiVersion and kind belongs to.
+        """Give the path of the objects of this apiVersion and kind.
 
-        A kind that was just defined answers requests before discovery names it: it is waited for, 30 s at most.
+        A kind that was just defined is waited for: it answers before discovery names it.
         """
         version, kind = manifest["apiVersion"], manifest["kind"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         wait_until(lambda: self._is_named(root, kind), f"discovery to name {kind} at {root}")
-        resource = self._resources[root][kind]
+        resource = self._resources[root, kind]
         if not resource["namespaced"]:
             return f"{root}/{resource['name']}"
         namespace = namespace or manifest["metadata"].get("namespace", "default")
         return f"{root}/namespaces/{namespace}/{resource['name']}"
 
     def _is_named(self, root: str, kind: str) -> bool:
-        if kind not in self._resources.get(root, {}):
+        if (root, kind) not in self._resources:
             answer = self.request("GET", root)
-            found = answer.json["resources"] if answer.status == 200 else []
-            self._resources[root] = {
-                resource["kind"]: resource for resource in found if "/" not in resource["name"]
-            }
-        return kind in self._resources[root]
+            for one in answer.json["resources"] if answer.status == 200 else ():
+                if "/" not in one["name"]:
+                    self._resources[root, one["kind"]] = one
+        return (root, kind) in self._resources

@@ -26,17 +26,12 @@ def own_token(control_plane: ControlPlane, lease_namespace: str = ACCOUNT[0]) ->
 class Controller(Program):
     """`fabric-injector control` with a kubeconfig and a log of its own, until the block is left.
 
-    It acts as the account that is shipped, under the policies that are, and leaves certificates
-    alone. *lease_namespace* holds the Lease: controllers that share it are replicas. *server* is a
-    URL in place of the API server's own, such as a relay's.
+    It acts as the account that is shipped, under the policies that are. *lease_namespace* holds the
+    Lease: controllers that share it are replicas. *server* is a URL such as a relay's.
     """
 
     def __init__(
-        self,
-        control_plane: ControlPlane,
-        folder: Path,
-        lease_namespace: str,
-        server: str = "",
+        self, control_plane: ControlPlane, folder: Path, lease_namespace: str, server: str = ""
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         token = own_token(control_plane, lease_namespace)
@@ -49,10 +44,6 @@ class Controller(Program):
         self.start()
         wait_until(self.is_ready, "the controller to know all pods", 300)
         return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop what runs."""
-        self.stop()
 
     def is_ready(self) -> bool:
         """Tell whether it knows all pods."""

@@ -1,11 +1,11 @@
 """A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, the others."""
 
 import secrets
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Self
 
 import yaml
@@ -30,30 +30,25 @@ ACCESS = ("namespace", "rbac-webhook", "rbac-controller", "admission-policy")
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 ROUTED = "--enable-aggregator-routing=true"
-"""Flag of an API server that calls a Service's endpoints itself, as nothing routes Services here."""
-SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+"""Flag of an API server that calls a Service's endpoints itself: nothing routes Services here."""
+API_ADDRESS = "198.18.0.241"
+"""The API server's address as a Service, where pods run."""
+SERVER_NAMES = ("localhost", "kubernetes.default.svc", API_ADDRESS)
 FLAGS: dict[str, dict[str, str]] = read(__file__, "controlplane.yaml")
 
 
 class ControlPlane:
     """A control plane that lives as long as the `with` block, with the definition of networks.
 
-    Without a controller manager a new namespace has no ServiceAccount, and pods need one: make it
-    (`create_namespace` does). Nothing schedules or runs pods. `api` is the administrator's client,
-    `admin` the file of the administrator's kubeconfig.
+    `api` is the administrator's client, `admin` the file of the administrator's kubeconfig. Nothing
+    schedules or runs pods.
     """
 
-    def __init__(self, folder: Path, *apiserver_flags: str, addresses: Sequence[str] = ()) -> None:
-        """Prepare one that keeps data, keys and logs in the folder.
-
-        The flags are added to kube-apiserver's; *addresses* are those, beside 127.0.0.1, at which
-        clients reach it.
-        """
-        self.folder = folder
+    def __init__(self, folder: Path, *apiserver_flags: str) -> None:
+        """Prepare one that keeps data, keys and logs in the folder."""
+        self.folder, self._apiserver_flags = folder, apiserver_flags
         self.ca = folder / "pki" / "ca.crt"
         self.token = secrets.token_urlsafe(16)
-        self._apiserver_flags = apiserver_flags
-        self._names = (*SERVER_NAMES, *addresses)
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.etcd_url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
@@ -63,7 +58,7 @@ class ControlPlane:
         """Start etcd and kube-apiserver, and return once custom resources are served."""
         with ExitStack() as unless_served:
             unless_served.callback(self.__exit__)
-            keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
+            keys = Authority().write(self.folder / "pki", SERVER_NAMES)
             (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
             self.api = self.client(self.token)
             self.admin = self.kubeconfig(self.folder / "admin.kubeconfig", self.token)
@@ -77,7 +72,6 @@ class ControlPlane:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop all that was started, the API server before etcd."""
         for program in reversed([*self._running]):
             self.stop(program)
 
@@ -87,7 +81,7 @@ class ControlPlane:
         self._start("kube-apiserver", ready, *self._apiserver_flags)
 
     def start_controller_manager(self, *flags: str) -> None:
-        """Start kube-controller-manager: Jobs, StatefulSets, ServiceAccounts, garbage collection."""
+        """Start kube-controller-manager: Jobs, ServiceAccounts, garbage collection."""
         ready = partial(self.api.answers, "/api/v1/namespaces/default/serviceaccounts/default")
         self._start("kube-controller-manager", ready, *flags)
 
@@ -110,17 +104,10 @@ class ControlPlane:
         return closing(Connection(Credentials(self.url, self.url, lambda: bearer, ca=self.ca)))
 
     def kubeconfig(self, path: Path, token: str, *, server: str = "") -> Path:
-        """Write a kubeconfig for the bearer of the token; give its path.
-
-        *server*: the URL of the API server where it is not to be that on this machine.
-        """
+        """Write a kubeconfig for the bearer of the token, of another URL if any; give its path."""
         return write_kubeconfig(path, server or self.url, token, ca=self.ca)
 
-    def kubectl(
-        self,
-        *arguments: str,
-        input: str = "",  # noqa: A002 named as in subprocess.run
-    ) -> subprocess.CompletedProcess[str]:
+    def kubectl(self, *arguments: str, input: str = "") -> CompletedProcess[str]:  # noqa: A002
         """Run kubectl as the administrator; a failure raises RuntimeError with what it printed."""
         cache = f"--cache-dir={self.folder / 'kubectl'}"
         done = run_command([binary("kubectl"), cache, *arguments], self.admin, input)
@@ -130,7 +117,7 @@ class ControlPlane:
         return done
 
     def create_namespace(self, name: str, labels: dict[str, str] | None = None) -> str:
-        """Ensure the namespace with the labels, and its `default` ServiceAccount; give its name."""
+        """Ensure the namespace, and the ServiceAccount that its pods need; give its name."""
         namespace = made("v1 Namespace", name)
         namespace["metadata"]["labels"] = labels or {}
         self.api.ensure(namespace)
@@ -150,7 +137,7 @@ class ControlPlane:
         return str(answer["status"]["token"])
 
     def allow(self, namespace: str, role: str) -> str:
-        """Let the namespace's `default` account do there what a ClusterRole says; give its token."""
+        """Let the namespace's `default` account do what a ClusterRole says; give its token."""
         who = (f"--clusterrole={role}", f"--serviceaccount={namespace}:default")
         self.kubectl("create", "rolebinding", "default", *who, f"--namespace={namespace}")
         return self.service_account_token(namespace, "default")
@@ -159,7 +146,7 @@ class ControlPlane:
         """Install the kind FabricProfile, and those that the text of a profiles file describes."""
         self.api.ensure(definition())
         wait_until(lambda: self.api.answers(PROFILES), "the CRD to be served")
-        for manifest in yaml.safe_load_all(profiles):
+        for manifest in filter(None, yaml.safe_load_all(profiles)):
             self.api.ensure(manifest)
 
     def metric(self, name: str, /, **labels: str) -> float:
@@ -169,5 +156,5 @@ class ControlPlane:
     def _start(self, program: str, ready: Callable[[], object], *flags: str) -> None:
         own = [f"--{flag}={value.format(**vars(self))}" for flag, value in FLAGS[program].items()]
         command, log = [binary(program), *own, *flags], self.folder / f"{program}.log"
-        self._running[program] = Server(command, log, ready, seconds=240)
+        self._running[program] = Server(command, log, ready)
         self._running[program].start()

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn, TypeVar
 from uuid import uuid4
@@ -34,8 +33,7 @@ def needed(make: Callable[..., Made], *arguments: object) -> Made:
 
 def built(config: pytest.Config, make: Callable[..., Made], *arguments: object) -> Made:
     """Do as `needed`, and show what the function says meanwhile: a build takes minutes."""
-    capture = config.pluginmanager.getplugin("capturemanager")
-    with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         return needed(make, *arguments)
 
 

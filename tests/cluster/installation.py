@@ -10,10 +10,7 @@ from typing import Any
 
 import yaml
 
-from webhook.core.profiles.objects import PLURAL
-
 from .assets import render
-from .controlplane import ControlPlane
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "fabric-injector"
@@ -36,11 +33,3 @@ def shipped(
     for manifest in yaml.safe_load_all((install or install_yaml()).read_text()):
         if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
             yield manifest
-
-
-def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:
-    """Create the FabricProfiles that the text of a profiles file describes, as the manual says."""
-    control_plane.kubectl(
-        "wait", "--for=condition=Established", f"crd/{PLURAL}.fabric-injector.io", "--timeout=30s"
-    )
-    control_plane.kubectl("apply", "--server-side", "--filename=-", input=profiles)

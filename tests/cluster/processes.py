@@ -24,10 +24,7 @@ _TAKEN: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on, below those of outgoing connections.
-
-    No other test process of this machine gets it, since the server binds it only a while later.
-    """
+    """Give a port below those of outgoing connections, which no other test process gets."""
     for port in random.sample(PORTS, 100):
         kept = socket.socket(socket.AF_UNIX)
         with suppress(OSError), socket.socket() as probe:
@@ -43,14 +40,8 @@ def run_command(
     command: Sequence[str | Path], kubeconfig: Path, text: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end with this kubeconfig and text to read; its output is captured."""
-    return subprocess.run(
-        command,
-        env=own_environment(kubeconfig) | environment,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    env = own_environment(kubeconfig) | environment
+    return subprocess.run(command, env=env, input=text, capture_output=True, text=True, timeout=240)
 
 
 def own_environment(kubeconfig: Path | None = None) -> dict[str, str]:
@@ -80,13 +71,11 @@ class Server:
         log: Path,
         ready: Callable[[], object],
         environment: dict[str, str] | None = None,
-        seconds: float = 120,
     ) -> None:
-        """Prepare it; its output is added to the log. It is *ready* in so many *seconds*."""
+        """Prepare it; its output is added to the log."""
         self.log, self.environment = log, environment or own_environment()
         self._command = [*map(str, command)]
-        self.ready, self._seconds = ready, seconds
-        self._is_started = False
+        self.ready, self._is_started = ready, False
 
     def __enter__(self) -> Self:
         self.start()
@@ -111,7 +100,7 @@ class Server:
         name = Path(self._command[0]).name
         try:
             ready = f"{name} to be ready"
-            wait_until(lambda: not self.is_running() or self.ready(), ready, self._seconds)
+            wait_until(lambda: not self.is_running() or self.ready(), ready, 240)
             if not self.is_running():
                 raise NotReady(f"{name} ended with status {self.process.returncode}")
         except BaseException as error:
@@ -128,10 +117,7 @@ class Server:
         return self.log.read_bytes()[self._begun :].decode(errors="replace")
 
     def stop(self, *, force: bool = False) -> int | None:
-        """End the process group, after its time or with *force* by SIGKILL.
-
-        Give the exit status, None if it was not started.
-        """
+        """End the process group, with *force* at once; give the status, None if not started."""
         if not self._is_started:
             return None
         self._is_started = False
@@ -143,10 +129,9 @@ class Server:
 
 
 class Program(Server):
-    """A program of ours that serves probes and metrics.
+    """A program of ours: the *command*, *words*, and the option of the port of probes and metrics.
 
-    *words* follow the *command*, without the option of the metrics' port, which is chosen here. It
-    has started once the path *probe* is answered with 200, each time at the same ports.
+    It has started once the path *probe* is answered with 200, each time at the same ports.
     """
 
     def __init__(

@@ -23,9 +23,7 @@ PROBE_NAMESPACE = "fabric-injector-probe"
 
 def default_configuration() -> dict[str, Any]:
     """Give the MutatingWebhookConfiguration that is shipped."""
-    text = (BASE / "mutating-webhook-configuration.yaml").read_text()
-    configuration: dict[str, Any] = yaml.safe_load(text)
-    return configuration
+    return dict(yaml.safe_load((BASE / "mutating-webhook-configuration.yaml").read_text()))
 
 
 def calling(configuration: Mapping[str, Any], url: str, authority: Authority) -> dict[str, Any]:
@@ -38,9 +36,8 @@ def calling(configuration: Mapping[str, Any], url: str, authority: Authority) ->
 class Webhook(Program):
     """The server and its registration, from entering the `with` block until it is left.
 
-    On entry the API server is known to call the webhook, on exit to call it no more. Two at a time
-    need configurations with different names. `configuration` may be one of the caller's, which must
-    reach pods in namespaces with a profile label; its entries get the server's URL and caBundle.
+    On entry the API server is known to call the webhook, on exit to call it no more. It reads the
+    profiles file, None: objects. Two at a time need configurations with different names.
     """
 
     def __init__(
@@ -50,25 +47,16 @@ class Webhook(Program):
         profiles: Path | None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:
-        """Prepare a server that keeps its files in the folder.
-
-        It reads the profiles file, None: objects.
-        """
         self.control_plane, self.profiles, self._folder = control_plane, profiles, folder
         self.tls_dir = folder / "tls"
         self.configuration = {**(configuration or default_configuration())}
         self.name = str(self.configuration["metadata"]["name"])
-        self.authority = Authority("webhook of the tests")
+        self.authority = Authority()
         admission, dry_run = (f"127.0.0.1:{free_port()}" for _ in range(2))
         self.url, self.dry_run_url = f"https://{admission}", f"http://{dry_run}"
-        words = [
-            "serve",
-            *([f"--profiles={profiles}"] if profiles else []),
-            f"--tls-dir={self.tls_dir}",
-            f"--listen={admission}",
-            f"--dry-run-listen={dry_run}",
-            f"--webhook-configuration={self.name}",
-        ]
+        words = ["serve", f"--tls-dir={self.tls_dir}", f"--webhook-configuration={self.name}"]
+        words += [f"--listen={admission}", f"--dry-run-listen={dry_run}"]
+        words += [f"--profiles={profiles}"] if profiles else []
         environment = own_environment(folder / "kubeconfig")
         super().__init__(folder / "webhook.log", words, environment, "/readyz")
         self._stack = ExitStack()
@@ -87,12 +75,11 @@ class Webhook(Program):
             body = calling(self.configuration, f"{self.url}/mutate", self.authority)
             plane.api.expect("POST", CONFIGURATIONS, body)
             self.start()
-            wait_until(self._is_called, "the API server to call the webhook", interval=0.05)
+            wait_until(self._is_called, "the API server to call the webhook")
             self._stack = self._stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the registration, then stop the server."""
         self._stack.close()
 
     def calls(self) -> float:
@@ -103,8 +90,7 @@ class Webhook(Program):
 
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
-        gone = "the API server to forget the webhook"
-        wait_until(lambda: not self._is_called(), gone, interval=0.05)
+        wait_until(lambda: not self._is_called(), "the API server to forget the webhook")
 
     def _is_called(self) -> bool:
         before = self.calls()

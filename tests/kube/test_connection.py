@@ -186,7 +186,7 @@ def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connectio
 
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
 def test_shuts_a_stream_that_waits_in_another_thread(tmp_path: Path, secure: bool) -> None:
-    folder = Authority("test").write(tmp_path)
+    folder = Authority().write(tmp_path)
     begun, ended = threading.Event(), threading.Event()
     with FakeApiServer(_serving(folder) if secure else None) as server:
         server.misbehave("list", NAMESPACES, lines(b"one\n", then="hang"))
@@ -236,7 +236,7 @@ def _serving(folder: Path, client_ca: Path | None = None) -> ssl.SSLContext:
 def test_checks(
     tmp_path: Path, settings: dict[str, Any], refused: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ours, _ = (Authority(name).write(tmp_path / name, HOSTS) for name in ("ours", "other"))
+    ours, _ = (Authority().write(tmp_path / name, HOSTS) for name in ("ours", "other"))
     given = {key: tmp_path / value if key == "ca" else value for key, value in settings.items()}
     with FakeApiServer(_serving(ours)) as server:
         connection = Connection(Credentials("me", server.url, **given))
@@ -249,8 +249,8 @@ HOSTS = ["localhost", "api.example"]
 
 
 def test_shows_its_client_certificate(tmp_path: Path) -> None:
-    folder = Authority("test").write(tmp_path / "server")
-    client = Authority("clients").write_client(tmp_path / "client", "me")
+    folder = Authority().write(tmp_path / "server")
+    client = Authority().write_client(tmp_path / "client", "me")
     pair: Any = {"certificate": client / "tls.crt", "key": client / "tls.key"}
     with FakeApiServer(_serving(folder, client / "ca.crt")) as server:
         credentials = Credentials("t", server.url, ca=folder / "ca.crt")
@@ -260,7 +260,7 @@ def test_shows_its_client_certificate(tmp_path: Path) -> None:
 
 
 def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
-    folder = Authority("test").write(tmp_path)
+    folder = Authority().write(tmp_path)
     tokens = iter(["Bearer one", "Bearer two", "Bearer x\ny", ""])
     with FakeApiServer(_serving(folder)) as server:
         connection = Connection(
@@ -280,7 +280,7 @@ def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
 
 def test_takes_replaced_certificate_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
-    old, new = (Authority(name).write(tmp_path / name) for name in ("old", "new"))
+    old, new = (Authority().write(tmp_path / name) for name in ("old", "new"))
     ca = tmp_path / "ca.crt"
     ca.write_bytes((old / "ca.crt").read_bytes())
     with FakeApiServer(_serving(new)) as server:
@@ -304,7 +304,7 @@ FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
 
 @pytest.mark.parametrize("wrong", ["ca", "certificate", "key", "empty"])
 def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
-    folder = Authority("test").write(tmp_path)
+    folder = Authority().write(tmp_path)
     files = {name: folder / file for name, file in FILES.items()}
     files["ca" if wrong == "empty" else wrong].write_bytes(b"" if wrong == "empty" else b"no PEM")
     with pytest.raises(
@@ -314,7 +314,7 @@ def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
 
 
 def test_does_not_ask_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
-    folder = Authority("clients").write_client(tmp_path, "me")
+    folder = Authority().write_client(tmp_path, "me")
     certificate, key = folder / "tls.crt", folder / "tls.key"
     private = serialization.load_pem_private_key(key.read_bytes(), None)
     form, lock = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")

@@ -1,6 +1,6 @@
 """The product on a node as administrators install it: image, install.yaml, profiles."""
 
-from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
+from tests.cluster.installation import NAMESPACE, install_yaml, shipped
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.image import builder as images
@@ -18,7 +18,7 @@ def install(node: Node, profiles: str) -> None:
     node.containerd.import_images(archive.read_bytes())
     archive.unlink()
     plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install_yaml()}")
-    apply_profiles(plane, profiles)
+    plane.define_profiles(profiles)
     node.operators.append(NAMESPACE)
     space = Namespace(node, NAMESPACE)
     space.wait(lambda: is_available(space), "all replicas to be available")

@@ -21,7 +21,7 @@ REFUSED = (ssl.SSLError, ConnectionError, http.client.HTTPException)
 
 @pytest.fixture(scope="module")
 def clients() -> Authority:
-    return Authority("clients")
+    return Authority()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_refuses_a_client_that_shows(
 ) -> None:
     shown = {
         "nothing": None,
-        "another authority's": Authority("clients").write_client(tmp_path / "foreign", NAME),
+        "another authority's": Authority().write_client(tmp_path / "foreign", NAME),
         "a server's": tls_dir,
     }[who]
     with closing(connect(server, shown, version)) as client, pytest.raises(REFUSED):
@@ -127,7 +127,7 @@ def test_follows_the_authority_of_clients(
     tmp_path: Path, serve: Serve, clients: Authority, right: Path, review: bytes
 ) -> None:
     """Old, both, new: an old client's open connection lives on, its next one does not."""
-    new = Authority("new clients")
+    new = Authority()
     fresh = new.write_client(tmp_path / "fresh", NAME)
     trusted = tmp_path / "clients.crt"
 

@@ -4,6 +4,7 @@ Links have fixed names and addresses of 198.18.0.0/15, which is kept for tests (
 """
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_network
@@ -15,6 +16,7 @@ import yaml
 from tests.cluster.assets import binary
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.objects import made
 from webhook.core.names import RESOURCE_NAME
 
 from .private import run
@@ -25,8 +27,8 @@ FABRIC = "fi-fabric"
 """The link that macvlan interfaces sit on: one end of a veth pair."""
 GATEWAY = "198.18.0.1"
 """The machine's address on the pods' bridge."""
-API_ADDRESS, SERVICES = "198.18.0.241", "198.18.0.240/28"
-"""The API server's address as a Service, and the addresses of all Services."""
+SERVICES = "198.18.0.240/28"
+"""The addresses of all Services, of which API_ADDRESS is the first."""
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions"
 
 
@@ -62,12 +64,11 @@ def configure(plane: ControlPlane, folder: Path) -> None:
     """Write Multus' configuration into the folder, its account and networks into the cluster."""
     for manifest in yaml.safe_load_all((FOLDER / "manifests/networks.yaml").read_text()):
         plane.api.ensure(manifest)
-    plugins, configuration = folder / "cni", folder / "net.d"
-    for each in (plugins, configuration):
-        each.mkdir(parents=True)
+    for name in ("cni", "net.d"):
+        (folder / name).mkdir(parents=True)
     for plugin in (*PLUGINS.iterdir(), binary("multus")):
-        (plugins / plugin.name).symlink_to(plugin)
-    (configuration / "00-multus.conf").write_text((FOLDER / "multus.conf").read_text())
+        (folder / "cni" / plugin.name).symlink_to(plugin)
+    shutil.copy(FOLDER / "multus.conf", folder / "net.d" / "00-multus.conf")
     token = plane.service_account_token("kube-system", "multus")
     plane.kubeconfig(folder / "multus.kubeconfig", token)
 
@@ -78,10 +79,7 @@ def network_config(api: Client) -> Any:
 
 
 def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int = 0) -> None:
-    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes.
-
-    *addresses*: how many it gives, 0: as many as rdma-net.
-    """
+    """Make *copy*, ``namespace/name``, of rdma-net; *addresses*: how many it has, 0: as many."""
     namespace, _, name = copy.partition("/")
     config = network_config(api)
     if addresses:
@@ -93,8 +91,9 @@ def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int =
 
 
 def define(namespace: str, name: str, config: str, resource: str = "") -> dict[str, Any]:
-    """Give the network of this CNI configuration; *resource*: the device that it takes."""
+    """Give the network of this CNI configuration; *resource*: the device that its pods take."""
+    kind = "k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
+    found = made(kind, name, spec={"config": config})
     annotations = {RESOURCE_NAME: resource} if resource else {}
-    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
-    kind = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition"}
-    return {**kind, "metadata": metadata, "spec": {"config": config}}
+    found["metadata"] |= {"namespace": namespace, "annotations": annotations}
+    return found

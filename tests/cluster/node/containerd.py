@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.cluster.processes import Server
 from tests.waiting import wait_until
@@ -14,12 +15,10 @@ CONFIGURATION = Path(__file__).with_name("containerd.toml")
 KIND = 'labels."io.cri-containerd.kind"=='
 
 
-class Containerd:
-    """The client of one."""
+class Containerd(NamedTuple):
+    """The client of one; *inside*: the words before a command of the node's."""
 
-    def __init__(self, inside: Sequence[str]) -> None:
-        """Prepare it; *inside*: the words before a command of the node's."""
-        self.inside = inside
+    inside: tuple[str, ...]
 
     def import_images(self, archive: bytes) -> None:
         """Make the images of a docker archive known to the kubelet."""
@@ -34,8 +33,8 @@ class Containerd:
     def runs(self, pod_uid: str, container: str) -> bool:
         """Tell whether a container of the pod runs; the pod's status may be behind."""
         named = self._find(pod_uid, f'labels."io.kubernetes.container.name"=={container}')
-        rows = (line.split() for line in self._ctr("tasks", "ls").splitlines()[1:])
-        return any(row[0] in named and row[-1] == "RUNNING" for row in rows)
+        rows = self._ctr("tasks", "ls").splitlines()
+        return any(row.startswith(one) and "RUNNING" in row for row in rows for one in named)
 
     def kill_containers(self, pod_uid: str) -> None:
         """Kill what runs of the pod's containers; its sandbox stays."""
@@ -64,12 +63,9 @@ class Containerd:
 def running_containerd(
     inside: Sequence[str], folder: Path, programs: Path | None
 ) -> Iterator[Containerd]:
-    """Run one. *programs*: the folder of containerd, its shim and ctr; None: the machine's.
-
-    Containers that run at its end end with the namespaces.
-    """
+    """Run one. *programs*: the folder of containerd, its shim and ctr; None: the machine's."""
     path = f"{programs}:{os.environ['PATH']}" if programs else os.environ["PATH"]
-    containerd = Containerd([*inside, "env", f"PATH={path}"])  # it finds its shim by PATH too
+    containerd = Containerd((*inside, "env", f"PATH={path}"))  # it finds its shim by PATH too
     command = [*containerd.inside, "containerd", "--config", str(CONFIGURATION)]
     with Server(command, folder / "containerd.log", containerd.answers):
         yield containerd

@@ -16,12 +16,10 @@ from tests.cluster import fixtures
 from tests.cluster.assets import assets
 from tests.cluster.controller import ACCOUNT, Controller
 from tests.cluster.fixtures import built, unavailable
-from tests.cluster.installation import apply_profiles
 from tests.cluster.operators.rows import NEWEST
 from tests.cluster.operators.torch_image import NoWheel, torch_archive
 from tests.cluster.webhook import Webhook
 from tests.installed import not_installed
-from webhook.validate.definition import definition
 
 from .containerd import Containerd
 from .namespace import Namespace
@@ -32,9 +30,8 @@ BringTorch = Callable[..., str]
 
 
 class Tier(NamedTuple):
-    """What a tier runs with.
+    """The target of make, and the text of a profiles file, which *as_objects* become objects.
 
-    *target*: of make; *profiles*: the text of a profiles file, which *as_objects* become objects;
     *collects_garbage*: see Node; *with_claims*: containerd 2, for CDI and NRI.
     """
 
@@ -62,9 +59,7 @@ def node(
         built(pytestconfig, assets, group)
     own = built(pytestconfig, assets, "claims")["containerd"].parent if tier.with_claims else None
     folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
-    with (
-        Node(folder, collects_garbage=garbage, containerd=own) as running,
-    ):
+    with Node(folder, collects_garbage=garbage, containerd=own) as running:
         yield running
 
 
@@ -87,10 +82,8 @@ def webhook(node: Node, tier: Tier, tmp_path_factory: pytest.TempPathFactory) ->
     file = folder / "profiles.yaml"
     file.write_text(tier.profiles)
     if tier.as_objects:
-        node.api.ensure(definition())
-        apply_profiles(node.control_plane, tier.profiles)
-    given = None if tier.as_objects else file
-    with Webhook(node.control_plane, folder, given) as running:
+        node.control_plane.define_profiles(tier.profiles)
+    with Webhook(node.control_plane, folder, None if tier.as_objects else file) as running:
         yield running
 
 

@@ -26,10 +26,7 @@ CONFIGURATION = Path(__file__).with_name("kubelet.yaml")
 
 @contextmanager
 def kubelet(plane: ControlPlane, inside: Sequence[str], folder: Path, name: str) -> Iterator[None]:
-    """Run one for the node of this name; it is Ready and has its devices on entry.
-
-    It answers on the address of the pods' bridge. Its pods run on when it ends.
-    """
+    """Run one; its node is Ready and has its devices on entry. Its pods run on when it ends."""
     command = [
         *(*inside, binary("kubelet"), f"--config={CONFIGURATION}", f"--port={free_port()}"),
         f"--kubeconfig={plane.admin}",

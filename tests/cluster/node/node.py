@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Self
 
 from tests.cluster.assets import cache_folder
-from tests.cluster.client import Client
-from tests.cluster.controlplane import ROUTED, ControlPlane
+from tests.cluster.controlplane import API_ADDRESS, ROUTED, ControlPlane
 from tests.cluster.relay import Relay
 
-from .cni import API_ADDRESS, GATEWAY, SERVICES, configure, links
+from .cni import GATEWAY, SERVICES, configure, links
 from .containerd import Containerd, running_containerd
 from .images import archive
 from .kubelet import NAME, kubelet
@@ -22,9 +21,9 @@ from .private import private, run
 class Node:
     """A running cluster, from entering the `with` block until it is left; one on a machine.
 
-    `api` is the administrator's client; `containerds` are those of its nodes, by name, `containerd`
-    that of the first. The API server calls webhooks at the endpoints of their Service. It listens
-    on loopback only, so the address of its own Service is a relay's on the pods' bridge.
+    `containerd` is that of the first node, `containerds` are all by name. The API server calls
+    webhooks at the endpoints of their Service. It listens on loopback only, so the address of its
+    own Service is a relay's on the pods' bridge.
     """
 
     def __init__(
@@ -40,15 +39,13 @@ class Node:
         """Namespaces whose pods are described where a test fails."""
         self.containerds: dict[str, Containerd] = {}
         self._programs = containerd
-        self._controllers = (
-            [] if collects_garbage else ["--controllers=*,-garbage-collector-controller"]
-        )
+        left_out = "" if collects_garbage else ",-garbage-collector-controller"
+        self._controllers = f"--controllers=*{left_out}"
         self.control_plane = ControlPlane(
             folder / "control-plane",
             "--kubelet-preferred-address-types=InternalIP",
             f"--service-cluster-ip-range={SERVICES}",
             ROUTED,
-            addresses=[API_ADDRESS],
         )
         self._stack = ExitStack()
 
@@ -59,18 +56,18 @@ class Node:
             lock = stack.enter_context((cache_folder() / "node.lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)  # the links of another cluster have the same names
             plane = stack.enter_context(self.control_plane)
-            plane.start_controller_manager(*self._controllers)
+            plane.start_controller_manager(self._controllers)
             plane.start_scheduler()
             stack.enter_context(links())
+            self.api = plane.api
             stack.enter_context(names(self.api, GATEWAY))
             stack.callback(Relay(plane.port, (API_ADDRESS, 443)).close)
-            stack.enter_context(self.another(NAME))
+            self.containerd = stack.enter_context(self.another(NAME))
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all pods, then stop everything and remove links and mounts."""
         self._stack.close()
 
     @contextmanager
@@ -85,16 +82,6 @@ class Node:
             containerd.import_images(archive())
             stack.enter_context(kubelet(self.control_plane, inside, folder, name))
             yield containerd
-
-    @property
-    def api(self) -> Client:
-        """Give the administrator's client."""
-        return self.control_plane.api
-
-    @property
-    def containerd(self) -> Containerd:
-        """Give the container runtime of the first node."""
-        return self.containerds[NAME]
 
     def inside(self, *command: str) -> list[str]:
         """Give what runs the command among the first node's own programs, whose files it shares."""

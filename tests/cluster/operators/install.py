@@ -22,6 +22,7 @@ QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 FIRST = ("Namespace", "CustomResourceDefinition")
 LEFT_OUT = ("Job", "APIService")
 """Volcano's Job that makes a certificate by a script; what Kueue tells beside the API."""
+IMAGE = "fabric-injector.test/{}:1"
 APPLY = ("apply", "--server-side", "--force-conflicts", "-f", "-")
 
 
@@ -30,11 +31,10 @@ def install(node: Node, name: str) -> None:
     operator, programs = OPERATORS[name], operator_programs(name)
     space, kubectl = Namespace(node, operator["namespace"]), node.control_plane.kubectl
     node.operators.append(space.name)
-    images = tuple(
-        Image(_image(deployment), (layer({"manager": path}),), ("/manager",), user="65532")
-        for deployment, path in programs.items()
-    )
-    node.containerd.import_images(docker_archive(images))
+    for deployment, path in programs.items():
+        manager = layer({"manager": path})
+        image = Image(IMAGE.format(deployment), (manager,), ("/manager",), user="65532")
+        node.containerd.import_images(docker_archive((image,)))
     manifests = list(_manifests(node, name))
     rest = [one for one in manifests if one["kind"] not in FIRST]
     for one in rest:
@@ -42,11 +42,13 @@ def install(node: Node, name: str) -> None:
             _run_program(one, operator.get("arguments", []))
     kubectl(*APPLY, input=yaml.safe_dump_all(one for one in manifests if one not in rest))
     if name == "volcano":
-        keys = Authority("volcano's admission").write(node.folder / name, [ADMISSION_OF_VOLCANO])
+        keys = Authority().write(node.folder / name, [ADMISSION_OF_VOLCANO])
         kubectl(*SECRET_OF_VOLCANO, f"--from-file={keys}", f"--namespace={space.name}")
     kubectl(*APPLY, input=yaml.safe_dump_all(rest))
     space.wait(partial(_are_ready, space), f"{', '.join(programs)} to be ready")
-    for service in _webhook_services(manifests):
+    configurations = (one for one in manifests if one["kind"].endswith("WebhookConfiguration"))
+    for webhook in (webhook for one in configurations for webhook in one["webhooks"]):
+        service = webhook["clientConfig"]["service"]["name"]
         space.wait(partial(_is_served, space, service), f"webhooks at {service}")
     if name == "volcano":
         space.wait(lambda: _is_queue_open(node), "the queue that Volcano makes to be open for jobs")
@@ -56,8 +58,8 @@ def _manifests(node: Node, name: str) -> Iterator[Object]:
     operator, source = OPERATORS[name], operator_source(name)
     own = Path(__file__).parent / operator["manifests"]
     path = own if own.exists() else source / operator["manifests"]
-    kustomize = node.control_plane.kubectl
-    text = kustomize("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
+    kubectl = node.control_plane.kubectl
+    text = kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
     for shipped, edited in operator.get("edits", {}).items():
         assert text.count(shipped) == 1, f"{name} has another {shipped!r}"
         text = text.replace(shipped, edited)
@@ -75,9 +77,8 @@ def _run_program(deployment: Object, arguments: list[str]) -> None:
     pod = deployment["spec"]["template"]["spec"]
     pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
     for container in pod["containers"]:
-        image = _image(deployment["metadata"]["name"])
-        container |= {"image": image, "imagePullPolicy": "IfNotPresent"}
-        container.pop("resources", None)
+        image = IMAGE.format(deployment["metadata"]["name"])
+        container |= {"image": image, "imagePullPolicy": "IfNotPresent", "resources": {}}
         container["args"] = [*container.get("args", []), *arguments]
 
 
@@ -101,14 +102,3 @@ def _is_served(space: Namespace, service: str) -> bool:
                     create_connection(place, timeout=1).close()
                     return True
     return False
-
-
-def _webhook_services(manifests: list[Object]) -> set[str]:
-    """Give the Services that webhooks are called at."""
-    found = (one for one in manifests if one["kind"].endswith("WebhookConfiguration"))
-    webhooks = (webhook for one in found for webhook in one["webhooks"])
-    return {webhook["clientConfig"]["service"]["name"] for webhook in webhooks}
-
-
-def _image(deployment: str) -> str:
-    return f"fabric-injector.test/{deployment}:1"
