@@ -9,7 +9,7 @@ from tests.cluster.node.pods import Report
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_trained_on_the_fabric
 from tests.cluster.operators.manifests import with_image
-from tests.cluster.operators.rows import ADDRESS, C10D, LEADER, LOCAL_ADDR, POD_IP, ROWS
+from tests.cluster.operators.rows import ROWS
 from webhook.core.injection import wait
 
 CASES = [(name, version) for name, row in ROWS.items() for version in row.versions]
@@ -50,12 +50,12 @@ def test_a_job_meets_and_trains_on_the_fabric(
 
 def address(expected: str, zero: Report, version: str) -> str:
     """Give what MASTER_ADDR must be, for the symbols of a row."""
-    if expected == C10D:  # 2.4 tells its own host's name, whatever address it was given
+    if expected == "C10D":  # 2.4 tells its own host's name, whatever address it was given
         return str(zero.train["host"]) if version.startswith("2.4.") else zero.pod.fabric_address()
     symbols = {
-        ADDRESS: zero.pod.fabric_address(),
-        LOCAL_ADDR: zero.environment.get("PET_LOCAL_ADDR") or zero.train["host"],
-        LEADER: f"{zero.pod.name}.ddp.{zero.pod.namespace}",
-        POD_IP: zero.pod.get()["status"]["podIP"],
+        "ADDRESS": zero.pod.fabric_address(),
+        "LOCAL_ADDR": zero.environment.get("PET_LOCAL_ADDR") or zero.train["host"],
+        "LEADER": f"{zero.pod.name}.ddp.{zero.pod.namespace}",
+        "POD_IP": zero.pod.get()["status"]["podIP"],
     }
     return str(symbols.get(expected, expected))

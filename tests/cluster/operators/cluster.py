@@ -1,5 +1,6 @@
 """The node with operators on it, and the fixtures by which tests have them installed."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -30,13 +31,11 @@ class Cluster(NamedTuple):
 @pytest.fixture(scope="session")
 def install(pytestconfig: pytest.Config, node: Node) -> Install:
     """Give a function that installs an operator."""
-    installed = set[str]()
 
+    @functools.cache
     def do(name: str) -> None:
-        if name not in installed:
-            built(pytestconfig, operator_programs, name)
-            installed.add(name)
-            installing.install(node, name)
+        built(pytestconfig, operator_programs, name)
+        installing.install(node, name)
 
     return do
 

@@ -15,7 +15,7 @@ OF_OTHERS = re.compile("_?Py|_Z")
 
 
 def write_stubs(folder: Path) -> None:
-    """Write a library with all that the folder's libraries miss, by each name that they look for."""
+    """Write a library with all that the folder's libraries miss, by the names that they want."""
     libraries = [str(path) for path in folder.glob("*.so*") if path.is_file()]
     told = subprocess.run(["ldd", "-r", *libraries], capture_output=True, text=True)
     missing = set(re.findall(r"(\S+) => not found", told.stdout))

@@ -10,16 +10,15 @@ from webhook.core.model import Object
 
 from .cluster import Cluster
 
-MIB = 1 << 20
-EXCHANGED = 16 * MIB
+EXCHANGED = 16 << 20
 DECIDED = (names.STATUS, names.NETWORKS, names.RENDEZVOUS_NETWORK)
 IDLE_BYTES = 256 << 10
-"""What eth0 carries besides data: look-ups of names, the few kilobytes of a meeting by name, and what torch's etcd rendezvous asks
-for again and again, 74 KiB. One round of the data is 4 MiB."""
+"""What eth0 carries besides data: names, meetings, and 74 KiB of torch's etcd rendezvous. One round
+of the data is 4 MiB."""
 
 
 def assert_met_on_the_fabric(reports: Sequence[Report]) -> None:
-    """Assert that all ranks met at rank 0's secondary address and trained there only. *reports* are by rank."""
+    """Assert that all ranks met at rank 0's secondary address, and trained there only."""
     address = reports[0].pod.fabric_address()
     assert address
     assert_trained_on_the_fabric(reports)
@@ -29,7 +28,7 @@ def assert_met_on_the_fabric(reports: Sequence[Report]) -> None:
 
 
 def assert_trained_on_the_fabric(reports: Sequence[Report], interface: str = "net1") -> None:
-    """Assert that the ranks, by whom the *reports* are, formed one group with their data on *interface*."""
+    """Assert that the ranks formed one group, with their data on the interface only."""
     world = len(reports)
     for rank, report in enumerate(reports):
         told = report.train
@@ -52,8 +51,8 @@ def assert_decided_as_predicted(
     predicted = space.document("dry-run", *options, text=json.dumps(manifest))["pods"]
     by_role = {entry["rendezvous"]: entry["pod"] for entry in predicted}
     for live in [report.pod.get() for report in reports]:
-        foretold = by_role[live["metadata"]["labels"][names.RENDEZVOUS]]
-        assert _decided(live) == _decided(foretold)
+        role = live["metadata"]["labels"][names.RENDEZVOUS]
+        assert _decided(live) == _decided(by_role[role])
 
 
 def _decided(pod: Object) -> Object:

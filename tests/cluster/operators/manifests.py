@@ -26,10 +26,7 @@ def torchrun(rank: str = "$JOB_COMPLETION_INDEX", host: str = "$MASTER_ADDR", si
 def container(
     text: str, /, name: str = "main", gpu: bool = True, image: str = IMAGE, **env: str
 ) -> Object:
-    """Give a container that runs a shell's text and holds on until it is killed.
-
-    A value in braces, ``{status.podIP}``, is a field.
-    """
+    """Give a container that runs a shell's text and holds on; ``{status.podIP}`` is a field."""
     told = {**env, HOLD: "600", "PYTHONUNBUFFERED": "1"}
     entries = [_variable(key, value) for key, value in told.items()]
     found: Object = {"name": name, "image": image, "command": ["bash", "-c", text], "env": entries}
@@ -48,15 +45,13 @@ def job(kind: str, /, size: int = 0, order: str = "", **roles: Object) -> Object
     *size*: of each role, 0: the template's own; *order*: one that the template knows.
     """
     template = TEMPLATES.get_template(f"{kind}.yaml.jinja")
-    made: Object = yaml.safe_load(template.render(size=size, order=order, roles=roles))
-    return made
+    return dict(yaml.safe_load(template.render(size=size, order=order, roles=roles)))
 
 
 def with_image(manifest: Object, image: str) -> Object:
     """Give the manifest with this image in place of IMAGE."""
     text = json.dumps(manifest).replace(json.dumps(IMAGE), json.dumps(image))
-    found: Object = json.loads(text)
-    return found
+    return dict(json.loads(text))
 
 
 def pods_of(system: str) -> list[Object]:

@@ -8,16 +8,6 @@ from webhook.core.model import Object
 
 from . import manifests
 
-ADDRESS = "ADDRESS"
-"""Rank 0's address on the fabric."""
-C10D = "C10D"
-"""The same, where torch shows it."""
-LEADER = "LEADER"
-"""The leader's name, as LeaderWorkerSet writes it."""
-LOCAL_ADDR = "LOCAL_ADDR"
-"""What torchrun on rank 0 was told to be its own address, else rank 0's full host name."""
-POD_IP = "POD_IP"
-"""Rank 0's address on the pod network."""
 _FILE: Any = read(__file__, "rows.yaml")
 EVERY: tuple[str, ...] = tuple(_FILE["rows"]["TrainJob"]["versions"])
 """Versions of torch between which the meeting changed."""

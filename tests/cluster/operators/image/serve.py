@@ -1,7 +1,8 @@
-"""Meet as servers of models do, which bind to the very name that they are given; then train as train.py does.
+"""Meet as servers of models do, which bind to the name that they are given; then train.
 
-serve.py zmq|grpc|ray LEADER:PORT RANK. zmq: vLLM's data-parallel coordinator and SGLang's dp-attention; grpc: JAX's coordinator before
-0.4.30; ray: the head registers the address of its default route, and a worker takes it from there.
+serve.py zmq|grpc|ray LEADER:PORT RANK. zmq: vLLM's data-parallel coordinator and SGLang's
+dp-attention; grpc: JAX's coordinator before 0.4.30; ray: the head registers the address of its
+default route, and a worker takes it from there.
 """
 
 import os
@@ -29,7 +30,8 @@ def main() -> None:
 def _zmq(endpoint: str, rank: int) -> None:
     import zmq
 
-    place = "tcp://" + _resolved(endpoint)
+    host, _, port = endpoint.rpartition(":")
+    place = f"tcp://{_look_up(host)}:{port}"  # zmq binds to no name that is not an interface's
     with zmq.Context() as context, context.socket(zmq.REP if rank == 0 else zmq.REQ) as link:
         link.setsockopt(zmq.RCVTIMEO, SECONDS * 1000)
         if rank == 0:
@@ -40,12 +42,6 @@ def _zmq(endpoint: str, rank: int) -> None:
             link.connect(place)
             link.send(b"hello")
             link.recv()
-
-
-def _resolved(endpoint: str) -> str:
-    """Give the endpoint by number: zmq binds to no name that is not an interface's."""
-    host, _, port = endpoint.rpartition(":")
-    return f"{_look_up(host)}:{port}"
 
 
 def _look_up(host: str) -> str:
@@ -71,9 +67,8 @@ def _grpc(endpoint: str, rank: int, answer: bytes = b"welcome", bind: str = "") 
 
         handler = grpc.unary_unary_rpc_method_handler(join)
         server = grpc.server(ThreadPoolExecutor(1))
-        server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler("meeting", {"join": handler}),)
-        )
+        meeting = grpc.method_handlers_generic_handler("meeting", {"join": handler})
+        server.add_generic_rpc_handlers((meeting,))
         assert server.add_insecure_port(bind or endpoint), f"cannot bind to {bind or endpoint}"
         server.start()
         while not served:
@@ -93,9 +88,7 @@ def _ray(endpoint: str, rank: int) -> None:
         own = probe.getsockname()[0]
     registered = _grpc(endpoint, rank, own.encode(), f"{own}:{endpoint.rpartition(':')[2]}")
     leader = _look_up(endpoint.rpartition(":")[0])
-    assert registered.decode() == leader, (
-        f"the head registered {registered.decode()}, its name is {leader}"
-    )
+    assert registered.decode() == leader, f"registered: {registered.decode()}, named: {leader}"
 
 
 if __name__ == "__main__":

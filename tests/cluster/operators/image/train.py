@@ -1,6 +1,6 @@
-"""Form a process group of gloo and reduce: one line of JSON tells what this rank found and which interface carried how much.
+"""Form a process group of gloo and reduce; a line of JSON tells what this rank found.
 
-With HOLD_SECONDS in the environment it reduces on, once a second, for that long: a lost peer ends it with an error.
+With HOLD_SECONDS in the environment it meets on, once a second, for that long: a lost peer ends it.
 """
 
 import json
@@ -26,20 +26,11 @@ def main() -> None:
     for _ in range(ROUNDS):
         numbers = torch.full((ELEMENTS,), float(rank + 1))
         distributed.all_reduce(numbers)
-    report = {
-        "rank": rank,
-        "world": world,
-        "sum": numbers[0].item(),
-        "torch": torch.__version__,
-        "host": socket.getfqdn(),
-        "environment": dict(os.environ),
-        "before": before,
-        "after": _counters(),
-    }
+    report = {"rank": rank, "world": world, "sum": numbers[0].item(), "host": socket.getfqdn()}
+    report |= {"environment": dict(os.environ), "before": before, "after": _counters()}
     print(json.dumps({"train": report}), flush=True)
-    deadline = torch.tensor(
-        [time.time() + float(os.environ.get("HOLD_SECONDS", "0"))], dtype=torch.float64
-    )
+    until = time.time() + float(os.environ.get("HOLD_SECONDS", "0"))
+    deadline = torch.tensor([until], dtype=torch.float64)
     distributed.broadcast(deadline, 0)
     while time.time() < deadline.item():
         distributed.barrier()
