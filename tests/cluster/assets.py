@@ -1,8 +1,4 @@
-"""The Go programs of programs.yaml, built once and kept in the user's cache.
-
-Build ahead of the tests with ``python -m tests.cluster.assets``, which prints the paths; with
-``--node`` the programs of a node too, with ``--claims`` those of a node with claims.
-"""
+"""The Go programs of programs.yaml, built once and kept in the user's cache."""
 
 import fcntl
 import functools
@@ -10,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,13 +48,13 @@ def binary(name: str) -> Path:
 
 def operator_programs(name: str) -> dict[str, Path]:
     """Give the program of each Deployment of an operator, built if need be."""
-    operator = OPERATORS[name]
+    operator, built = OPERATORS[name], {}
     recipe = f"{go_version()} {OPERATORS_FLAGS} {operator['source']}@{operator['version']}"
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    folder = cache_folder() / "operators" / f"{name}-{digest}"
     for deployment, package in operator["programs"].items():
-        _build_once([*OPERATORS_FLAGS], operator_source(name), package, folder / deployment, 5)
-    return {deployment: folder / deployment for deployment in operator["programs"]}
+        built[deployment] = cache_folder() / "operators" / f"{name}-{digest}" / deployment
+        _build_once([*OPERATORS_FLAGS], operator_source(name), package, built[deployment], 5)
+    return built
 
 
 def operator_source(name: str) -> Path:
@@ -75,7 +72,7 @@ def operator_source(name: str) -> Path:
 
 
 def definitions() -> list[Path]:
-    """Give the files of custom resources of others, downloaded where Go's module cache lacks them."""
+    """Give the files of custom resources of others, downloaded if need be."""
     return [go_module(name) / one for name, files in _FILE["definitions"].items() for one in files]
 
 
@@ -99,12 +96,9 @@ def go_version() -> str:
 def run(command: list[str], folder: Path = Path("/"), **environment: str) -> str:
     """Run a command without C and without a workspace of the user; give what it prints."""
     env = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", **environment}
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, errors="replace"
-        )
-    except FileNotFoundError as error:
-        raise AssetsUnavailable(f"{command[0]} is not on PATH; install it") from error
+    if not shutil.which(command[0]):
+        raise AssetsUnavailable(f"{command[0]} is not on PATH; install it")
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, errors="replace")
     if done.returncode != 0:
         told = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
         raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{told}")
@@ -121,12 +115,10 @@ def render(folder: Path) -> str:
 
 
 def _build_once(flags: list[str], folder: Path, package: str, target: Path, minutes: int) -> None:
-    """Build a package of the Go module in the folder, unless it is there or another process does."""
-    if target.is_file():
-        return
+    """Build a package of the Go module in the folder, unless it is there."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name("lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may build it
         if target.is_file():
             return
         told = f"building {target.name} into {target.parent} (about {minutes} min on 2 cores, once)"
@@ -137,7 +129,7 @@ def _build_once(flags: list[str], folder: Path, package: str, target: Path, minu
 
 
 def _flags(tags: str | None) -> list[str]:
-    """Give the build flags; clients complain of an API server that was linked without its version."""
+    """Give the build flags; clients complain of an API server without its version."""
     pinned = (TOOLS / "kubernetes" / "go.mod").read_text()
     [(version, major, minor)] = re.findall(r"k8s\.io/kubernetes (v(\d+)\.(\d+)\.\d+)", pinned)
     fields = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
@@ -146,11 +138,3 @@ def _flags(tags: str | None) -> list[str]:
     )
     linked = ["-ldflags", f"-s -w {settings}", *(["-tags", tags] if tags else [])]
     return ["-trimpath", "-buildvcs=false", "-mod=readonly", *linked]
-
-
-if __name__ == "__main__":
-    try:
-        for wanted in ("control-plane", *(word.removeprefix("--") for word in sys.argv[1:])):
-            print(*assets(wanted).values(), sep="\n")
-    except AssetsUnavailable as problem:
-        sys.exit(f"tests.cluster.assets: {problem}")

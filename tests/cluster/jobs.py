@@ -1,4 +1,4 @@
-"""Bare pods of a job as the webhook leaves them, and what Multus, the scheduler and the kubelet write on them."""
+"""Bare pods of a job as the webhook leaves them, and what Multus writes on them."""
 
 import json
 from collections.abc import Iterable
@@ -32,22 +32,13 @@ class Job:
     """Pods of one namespace that carry one job label. ``name-0`` is rank 0."""
 
     def __init__(self, api: Client, namespace: str, name: str = "train") -> None:
-        self.api = api
-        self.namespace = namespace
-        self.name = name
-        self.key = f"{name}-0123456789"
+        self.api, self.namespace, self.name = api, namespace, name
+        self.master, self.key = f"{name}-0", f"{name}-0123456789"
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
-
-    @property
-    def master(self) -> str:
-        return f"{self.name}-0"
 
     def create(self, size: int) -> list[str]:
         """Create so many pods, rank 0 first; give their names."""
-        created = [f"{self.name}-{rank}" for rank in range(size)]
-        for name in created:
-            self.create_pod(name)
-        return created
+        return [self.create_pod(f"{self.name}-{rank}")["metadata"]["name"] for rank in range(size)]
 
     def create_pod(self, name: str, **metadata: Any) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
@@ -61,8 +52,7 @@ class Job:
     def attach(self, name: str, *addresses: str) -> None:
         """Write network-status as Multus does when the pod's sandbox has been made."""
         own = {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True}
-        attached = {"name": NETWORK, "interface": "net1", "ips": list(addresses)}
-        attached["mac"] = "02:00:00:00:00:01"
+        attached = {"name": NETWORK, "interface": "net1", "ips": addresses}
         status = json.dumps([own | {"dns": {}}, attached | {"dns": {}}], indent=4)
         changed = {"metadata": {"annotations": {names.NETWORK_STATUS: status}}}
         self.api.expect("PATCH", f"{self._pods}/{name}/status", changed)
@@ -74,7 +64,9 @@ class Job:
     def told(self) -> dict[str, Told]:
         """Give what each pod of the job is told, by name."""
         listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")
-        return {pod["metadata"]["name"]: _told(pod) for pod in listed["items"]}
+        keys = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)
+        found = (pod["metadata"] for pod in listed["items"])
+        return {each["name"]: Told(*map(each["annotations"].get, keys)) for each in found}
 
     def wait_until_told(
         self, address: str, pods: Iterable[str] | None = None, seconds: float = 60
@@ -90,16 +82,8 @@ class Job:
 
 
 def as_sent(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """Give a pod of a fixture, or as it was saved, in the form in which it is created.
-
-    *metadata* is put in.
-    """
+    """Give a pod of a fixture, or as it was saved, as it is created, with this *metadata* too."""
     sent = ("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers")
     kept = {key: value for key, value in pod["metadata"].items() if key in sent}
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": kept | metadata, "spec": spec}
-
-
-def _told(pod: dict[str, Any]) -> Told:
-    annotations = pod["metadata"].get("annotations") or {}
-    return Told(*map(annotations.get, (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)))

@@ -28,9 +28,8 @@ def pod(
     **spec: Any,
 ) -> dict[str, Any]:
     """Write a pod of one container, which *container* adds to; without a name it gets one."""
-    metadata: dict[str, Any] = {"name": name} if name else {"generateName": "pod-"}
-    metadata |= {"labels": labels} if labels else {}
-    metadata |= {"annotations": annotations} if annotations else {}
+    named: dict[str, Any] = {"name": name} if name else {"generateName": "pod-"}
+    metadata = {**named, "labels": labels or {}, "annotations": annotations or {}}
     main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
     whole = {"containers": [main], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}
@@ -53,14 +52,14 @@ def write_kubeconfig(
     path: Path, server: str, token: str = "secret", *, ca: Path | None = None, namespace: str = ""
 ) -> Path:
     """Write a kubeconfig for the bearer of the token, for its owner alone; give its path."""
-    authority = {"certificate-authority": str(ca)} if ca else {}
+    cluster = {"server": server} | ({"certificate-authority": str(ca)} if ca else {})
     own = {"namespace": namespace} if namespace else {}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "test", "cluster": {"server": server, **authority}}],
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": cluster}],
         "users": [{"name": "test", "user": {"token": token}}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", **own}}],
-        "current-context": "test",
     }
     return write_private(path, yaml.safe_dump(config).encode())

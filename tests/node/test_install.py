@@ -14,6 +14,7 @@ from tests.cluster.node.images import NO_SHELL
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
+from tests.cluster.processes import COMMAND, run_command
 from tests.profiles import as_text
 from webhook import __version__
 from webhook.core import names
@@ -89,7 +90,7 @@ def apply_preset(space: Namespace, preset: str) -> None:
 
 def printed(space: Namespace, preset: str) -> str:
     """Give what `fabric-injector presets` prints."""
-    return space.program("presets", "show", preset).stdout
+    return run_command([*COMMAND, "presets", "show", preset], space.kubeconfig).stdout
 
 
 def test_a_job_of_a_labelled_namespace_is_injected_and_meets_on_the_fabric(

@@ -64,10 +64,7 @@ def start(namespace: Namespace, system: str, name: str = "") -> list[Pod]:
 
 
 def pytorchjob(**changes: Any) -> list[Object]:
-    """Give Master and Worker of a PyTorchJob, without the init container that looks up a name.
-
-    *changes* as those of `members`.
-    """
+    """Give Master and Worker of a PyTorchJob, without the init container that looks up a name."""
     master, worker = members("pytorchjob", **changes)
     del worker["spec"]["initContainers"]
     return [master, worker]
@@ -79,10 +76,7 @@ def holding(**changes: Any) -> list[Object]:
 
 
 def shells(system: str, rank_zero: str, worker: str = "") -> list[Object]:
-    """Give the two pods of a job in which bash runs these texts, or one text on both.
-
-    Each knows its own name as POD_NAME, as people write it.
-    """
+    """Give the two pods of a job in which bash runs these texts; POD_NAME is their own name."""
     pods = members(system)
     for pod, text in zip(pods, (rank_zero, worker or rank_zero), strict=True):
         fixtures.set_command(pod, "bash", "-c", text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tests.cluster.client import RequestFailed
-from tests.cluster.processes import COMMAND
+from tests.cluster.processes import COMMAND, run_command
 from tests.waiting import NotReady, wait_until
 from webhook.core.model import Object
 
@@ -15,10 +15,7 @@ from .pods import SECONDS, Pod, Report
 
 
 class Namespace:
-    """One namespace of a node's cluster; `remove` leaves nothing of it.
-
-    `kubeconfig` is that of the user as whom the command runs: the administrator.
-    """
+    """One namespace of a node's cluster; `kubeconfig` is that of the user of the command."""
 
     def __init__(self, node: Node, name: str) -> None:
         self.node, self.api, self.name = node, node.api, name
@@ -28,8 +25,7 @@ class Namespace:
     def submit(self, manifest: Object) -> Object:
         """Create an object; give what was made of it. Raise RequestFailed where it is refused.
 
-        As its owner would, try again where a webhook does not know the namespace yet (404), or gave
-        no answer in time (500), as on a busy machine.
+        Try again where a webhook does not know the namespace yet (404), or gave no answer (500).
         """
         answers = []
 
@@ -49,11 +45,8 @@ class Namespace:
 
     def pods(self) -> list[Pod]:
         """Give the pods that neither end nor have failed, by name."""
-        return [
-            Pod(self.api, each)
-            for each in self.items("pods")
-            if "deletionTimestamp" not in each["metadata"] and each["status"]["phase"] != "Failed"
-        ]
+        lasting = (one for one in self.items("pods") if one["status"]["phase"] != "Failed")
+        return [Pod(self.api, one) for one in lasting if "deletionTimestamp" not in one["metadata"]]
 
     def items(self, kind: str, api: str = "") -> list[Object]:
         """Give all objects of a kind by its plural; *api*: such as ``apis/batch/v1``."""
@@ -93,19 +86,13 @@ class Namespace:
 
     def describe(self) -> str:
         """Give what its pods and the operators wrote, for the message of a failed assertion."""
-        spaces = (self, *(Namespace(self.node, name) for name in self.node.operators))
-        pods = (Pod(self.api, each) for space in spaces for each in space.items("pods"))
+        spaces = [self, *(Namespace(self.node, name) for name in self.node.operators)]
+        pods = [Pod(self.api, each) for space in spaces for each in space.items("pods")]
         return "\n".join(pod.describe() for pod in pods)
 
-    def program(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run `fabric-injector`, with the text as its input."""
-        command = [*COMMAND, *words]
-        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
-
     def command(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run `fabric-injector` in the namespace, as its user."""
-        options = ("--namespace", self.name, f"--kubeconfig={self.kubeconfig}")
-        return self.program(*words, *options, text=text)
+        """Run `fabric-injector` in the namespace, as its user, with the text as its input."""
+        return run_command([*COMMAND, *words, f"--namespace={self.name}"], self.kubeconfig, text)
 
     def document(self, *words: str, text: str = "") -> Object:
         """Give the JSON of a command that finds something or nothing."""

@@ -33,7 +33,7 @@ class Pod:
 
     def annotation(self, key: str) -> str:
         """Give an annotation's value; empty where there is none."""
-        return str((self.get()["metadata"].get("annotations") or {}).get(key, ""))
+        return str(self.get()["metadata"].get("annotations", {}).get(key, ""))
 
     def attached(self, interface: str = "net1") -> Object:
         """Give what Multus says of an interface that it made; empty where it has not yet."""
@@ -61,21 +61,19 @@ class Pod:
             raise AssertionError(f"pod {self.name}: {problem}\n{self.describe()}") from None
         return self.get()
 
-    def wait_for_annotation(self, key: str, value: str | None = None) -> str:
-        """Wait until the annotation has the value, or any where none is given; give what it has."""
+    def wait_for_annotation(self, key: str, value: str | None = None) -> None:
+        """Wait until the annotation has the value, or any where none is given."""
         what = f"annotation {key}={value}"
         self.wait(lambda _: (have := self.annotation(key)) and value in (None, have), what)
-        return self.annotation(key)
 
     def wait_until_running(self, container: str) -> None:
         """Wait until the container, init container or not, runs."""
         self.wait(lambda pod: "running" in container_state(pod, container), f"{container} to run")
 
-    def wait_for_end(self, phase: str = "Succeeded") -> Object:
-        """Wait until the pod has ended, and so; give it."""
+    def wait_for_end(self, phase: str = "Succeeded") -> None:
+        """Wait until the pod has ended, and so."""
         pod = self.wait(lambda pod: pod["status"]["phase"] in ("Succeeded", "Failed"), "its end")
         assert pod["status"]["phase"] == phase, self.describe()
-        return pod
 
     def report(self) -> "Report":
         """Wait until its program has told what it found, and has ended well unless it holds."""
@@ -91,9 +89,9 @@ class Pod:
     def told(self) -> "Report | None":
         """Give what the training program has told so far; None where it has not."""
         told = self._lines()
-        if "train" not in told:
-            return None
-        return Report(told.get("torchrun", told["train"]["environment"]), told["train"], self)
+        if train := told.get("train"):
+            return Report(told.get("torchrun", train["environment"]), train, self)
+        return None
 
     def environment(self) -> Mapping[str, str]:
         """Wait until torchrun has told the environment of the training container, and give that."""
@@ -112,8 +110,7 @@ class Pod:
         lines = [f"=== {self.name}", json.dumps(pod, indent=1)]
         lines += [f"{event['reason']}: {event['message']}" for event in told]
         for container in (*spec.get("initContainers", ()), *spec["containers"]):
-            end = self.log(container["name"]).splitlines()[-50:]
-            lines += [f"--- {container['name']}", *end]
+            lines += [f"--- {container['name']}", *self.log(container["name"]).splitlines()[-50:]]
         return "\n".join(lines)
 
     def _is_gone(self) -> bool:
@@ -122,8 +119,7 @@ class Pod:
 
     def _lines(self) -> dict[str, Any]:
         """Give the objects that the training container has told, by their keys."""
-        first = self.created["spec"]["containers"][0]["name"]
-        told: dict[str, Any] = {}
+        first, told = self.created["spec"]["containers"][0]["name"], dict[str, Any]()
         for line in self.log(self.annotation(names.CONTAINER) or first).splitlines():
             if found := TOLD.fullmatch(line):
                 told |= json.loads(found[1])
@@ -149,13 +145,12 @@ class Report(NamedTuple):
 
 def container_state(pod: Object, name: str) -> Object:
     """Give the state of a container or init container; empty where it has none yet."""
-    lists = ("initContainerStatuses", "containerStatuses")
-    statuses = (one for each in lists for one in pod["status"].get(each, []))
-    return next((dict(one["state"]) for one in statuses if one["name"] == name), {})
+    status = pod["status"]
+    both = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
+    return next((dict(one["state"]) for one in both if one["name"] == name), {})
 
 
 def unschedulable(pod: Object) -> str:
     """Give what the scheduler says of a pod for which it has no node; empty where it has one."""
-    conditions = pod["status"].get("conditions", [])
-    refusals = (one for one in conditions if one.get("reason") == "Unschedulable")
-    return next((str(one["message"]) for one in refusals), "")
+    conditions = {one.get("reason"): one for one in pod["status"].get("conditions", [])}
+    return str(conditions.get("Unschedulable", {}).get("message", ""))
