@@ -57,19 +57,15 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
 
 
 @pytest.fixture
-def start(follow: Callable[[], ProfileObjects]) -> Callable[[], ProfileObjects]:
-    """Follow the server's objects, once what is there has been read."""
+def start(follow: Callable[[], ProfileObjects], told: Told) -> Callable[[], ProfileObjects]:
+    """Follow the server's objects, once what is there is in force."""
 
     def begin() -> ProfileObjects:
         objects = follow()
-        wait_until(lambda: is_known(objects), "the objects to be read")
+        wait_until(lambda: told.reloads, "the objects to be in force")
         return objects
 
     return begin
-
-
-def is_known(objects: ProfileObjects) -> bool:
-    return objects.synced
 
 
 def put(server: FakeApiServer, name: str, **spec: Any) -> None:
