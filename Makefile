@@ -10,6 +10,8 @@ IMAGE ?= fabric-injector
 SITE ?= build/docs
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
+# Kept bytecode halves the time of the tests, which start hundreds of Pythons; the environment of some images forbids it.
+unexport PYTHONDONTWRITEBYTECODE
 PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
 FOLDERS := apiserver bench broken dra image node operators page peer sockets

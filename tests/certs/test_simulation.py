@@ -44,8 +44,7 @@ def is_before(backup: Mapping[str, bytes], secret: Mapping[str, bytes]) -> bool:
     return bool(old and new and old.not_valid_before_utc <= new.not_valid_before_utc)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("faults", [0.0, 0.02], ids=["undisturbed", "with faults"])
+@pytest.mark.parametrize(("seed", "faults"), [(0, 0.0), (0, 0.02), (1, 0.02)])
 def test_never_serves_what_some_api_server_refuses(seed: int, faults: float) -> None:
     chance = random.Random(f"{seed} {faults}")
     simulation = Simulation()
@@ -86,5 +85,5 @@ def test_never_serves_what_some_api_server_refuses(seed: int, faults: float) -> 
 )
 def test_holds_for_short_and_odd_lifetimes(authority: timedelta, leaf: timedelta) -> None:
     simulation = Simulation(policy=Policy(authority_lifetime=authority, leaf_lifetime=leaf))
-    simulation.run(6 * authority, max(authority / 300, 10 * SECOND))
-    assert len([change for change in simulation.changes if change.startswith("new CA")]) >= 8
+    simulation.run(3 * authority, max(authority / 300, 10 * SECOND))
+    assert len([change for change in simulation.changes if change.startswith("new CA")]) >= 4

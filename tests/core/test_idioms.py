@@ -27,7 +27,7 @@ FILES = sorted((Path(__file__).parent / "idioms").glob("*.yaml"))
 IDIOMS = {
     f"{file.stem}: {idiom['idiom']}": idiom
     for file in FILES
-    for idiom in yaml.safe_load(file.read_text("utf-8"))
+    for idiom in yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
 }
 
 

@@ -24,6 +24,7 @@ READ: dict[str, tuple[str, list[Any]]] = TABLES["read"] | {
     "a number of too many digits is text": ("a: " + "9" * 6000, [{"a": "9" * 6000}]),
 }
 REFUSED: dict[str, tuple[str, str]] = TABLES["refused"] | {
+    "half a pair": ("a: \ud800", "line 1, column 4: the character U+D800 is not allowed"),
     "deep lists": ("[" * 500, "line 1, column 101: objects and lists are nested deeper than 100"),
     "lists deeper than some versions of libyaml read ahead": ("[" * 100_000, "nest"),
     "deep maps": ("".join(f"{' ' * depth}a:\n" for depth in range(200)), "nested deeper than 100"),

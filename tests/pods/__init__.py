@@ -28,7 +28,7 @@ def _parsed(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         return json.dumps(json.loads(text)["request"]["object"])
-    return json.dumps(yaml.safe_load(text), default=str)
+    return json.dumps(yaml.load(text, yaml.CSafeLoader), default=str)
 
 
 def load(name: str) -> Object:

@@ -272,7 +272,7 @@ def build(case: Mapping[str, Any]) -> Scene:
 
 def all_cases() -> Iterator[Any]:
     for file in sorted(FOLDER.glob("*.yaml")):
-        for title, case in yaml.safe_load(file.read_text()).items():
+        for title, case in yaml.load(file.read_text(), yaml.CSafeLoader).items():
             if not title.startswith("."):  # what several cases share
                 yield pytest.param(case, id=f"{file.stem}: {title}")
 
