@@ -20,7 +20,9 @@ def values_of(text: str) -> list[Any]:
 
 
 TABLES = read(__file__, "yaml_reader.yaml")
+FAR_DOWN = "[" * 60 + '{"a": 1, "a": 2}' + "]" * 60
 READ: dict[str, tuple[str, list[Any]]] = TABLES["read"] | {
+    "JSON far down": (FAR_DOWN, [json.loads(FAR_DOWN)]),
     "a number of too many digits is text": ("a: " + "9" * 6000, [{"a": "9" * 6000}]),
 }
 REFUSED: dict[str, tuple[str, str]] = TABLES["refused"] | {

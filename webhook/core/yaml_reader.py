@@ -102,7 +102,6 @@ def read_documents(
     value counts, with a warning. *most*: so many values of YAML are read, aliases counted as often
     as they are used. Raises YamlFault with line and column.
     """
-    text = text.removeprefix("\ufeff")
     is_json = marks is None and text.lstrip()[:1] in ("{", "[")
     documents = _json_documents(text) if is_json else None
     if documents is None:
@@ -110,7 +109,7 @@ def read_documents(
             problem = f"the character U+{ord(match[0]):04X} is not allowed; remove it"
             raise _fault_after(text[: match.start()], problem)
         documents = _yaml_documents(text, _Reader(marks, takes_last, most))
-    if "\\u" in text or "\\U" in text:
+    if "\\u" in text:  # of JSON: libyaml refuses it
         try:
             json.dumps(documents, ensure_ascii=False).encode()
         except UnicodeEncodeError:

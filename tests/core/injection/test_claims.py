@@ -33,3 +33,12 @@ def test_only_pods_of_several_get_claims_whatever_the_profile_is_for(row: Any, t
         gets = "resourceClaims" in verdict.pod["spec"]
         assert gets is told.startswith("injected"), scope
         assert bool(verdict.operations) is gets, "half of a fabric is worse than none"
+
+
+def test_only_pods_with_claims_say_so() -> None:
+    given = profiles(f"{{rdma: {{{CLAIMS}, container: {{env: [{{name: A, value: b}}]}}}}}}")
+    for is_host in (False, True):
+        row = {"of": "kubeflow-pytorchjob-1", "spec": {"hostNetwork": is_host}}
+        pod = judge(build(row), world(profile="rdma"), given).pod
+        assert names.STATUS in pod["metadata"]["annotations"]
+        assert (names.CLAIMS in pod["metadata"]["labels"]) is not is_host

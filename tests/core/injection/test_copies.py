@@ -145,12 +145,12 @@ def test_a_wait_without_variables_goes_too() -> None:
     check_starts(judge(opted_out(pod), world(profile="rdma"), WITH_FILE))
 
 
-def test_one_that_cannot_do_without_the_address_is_denied() -> None:
+@pytest.mark.parametrize("more", [[], [{"name": "URL", "value": "tcp://$(MASTER_ADDR):1"}]])
+def test_one_that_cannot_do_without_the_address_is_denied(more: list[Object]) -> None:
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.MASTER_HOST}']"}}
-    env = [{"name": "MASTER_ADDR", "valueFrom": source}]
-    container = minimal_container(
-        env=env, command=["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"]
-    )
+    env = [{"name": "MASTER_ADDR", "valueFrom": source}, *more]
+    command = ["torchrun", "t.py"] if more else ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1"]
+    container = minimal_container(env=env, command=command)
     verdict = judge(minimal_pod(container), world(profile="rdma"), WITH_FILE)
     assert not verdict.allowed
     assert verdict.reason == Reason.STALE_MANIFEST

@@ -32,6 +32,7 @@ ARGVS: dict[Words, tuple[Words, ...] | None] = {
     ("sh", "-c", "a " * MOST_WORDS): None,
     ("sh", "-c", "a" + ";" * MOST_SIGNS): (("a",),),
     ("sh", "-c", "a" + ";" * (MOST_SIGNS + 1)): None,
+    ("sh", "-c", "a" + "''" * MOST_SIGNS): (("a",),),
     ("sh", "-c", "a <<X\n" + ";" * MOST_SIGNS + "\nX"): None,
     ("sh", "-c", "sh -c '" + ";" * MOST_SIGNS + "'"): None,
     ("sh", "-c", "sh -c a;" * (MOST_SIGNS // 9)): (("a",),) * (MOST_SIGNS // 9),

@@ -138,7 +138,7 @@ def trainjob(it: PodFacts) -> Found:
     pkg/constants/constants.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}.
     """
     role = it.labels.get(JOBSET + "replicatedjob-name")
-    if role is None or JOBSET + "jobset-name" not in it.labels:
+    if JOBSET + "jobset-name" not in it.labels:
         return None
     containers = podspec.containers(it.pod)
     present = [container.get("name") for container in containers]
