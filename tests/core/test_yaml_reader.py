@@ -71,6 +71,11 @@ def refusal(text: str) -> str:
     return ""
 
 
+def test_refuses_half_of_an_escaped_surrogate_pair() -> None:
+    told = "the input holds half of a surrogate pair, which is not a character"
+    assert refusal('{"a": "\\ud800"}') == told
+
+
 def test_yaml_takes_every_character_that_is_let_through() -> None:
     dense = (*range(0x3000), *range(0xD000, 0x11000))  # where the ranges of YAML begin and end
     codes = {*dense, *range(0x11000, sys.maxunicode, 997), sys.maxunicode} - {ord("'")}
