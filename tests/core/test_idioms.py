@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.core.manifests import gains, judge, needs, nobody_waits_in_vain, published
+from tests.tables import read
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import Object, Outcome
@@ -27,7 +27,7 @@ FILES = sorted((Path(__file__).parent / "idioms").glob("*.yaml"))
 IDIOMS = {
     f"{file.stem}: {idiom['idiom']}": idiom
     for file in FILES
-    for idiom in yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
+    for idiom in read(__file__, f"idioms/{file.name}")
 }
 
 

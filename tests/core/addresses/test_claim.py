@@ -7,16 +7,15 @@ the annotation of the webhook. *is* is the address, *problem* is in what is said
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import pods
 from tests.profiles import profiles
+from tests.tables import read
 from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
@@ -30,7 +29,7 @@ from webhook.core.reconcile.jobs import publication
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-ROWS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+ROWS = read(__file__, "claims.yaml")
 CLAIMS = ROWS["which"]
 
 

@@ -1,10 +1,8 @@
 """Variables that hold the pod's own address on the fabric and its devices: pod_variables.yaml."""
 
 import json
-from pathlib import Path
 
 import pytest
-import yaml
 
 from tests import pods
 from tests.core.builders import environment
@@ -12,6 +10,7 @@ from tests.core.injection.test_copies import check_starts, opted_out
 from tests.core.test_review import judge
 from tests.core.workloads.rows import build, each
 from tests.profiles import profiles
+from tests.tables import read
 from tests.worlds import world
 from webhook.core import names, podspec
 from webhook.core.injection import wait
@@ -20,7 +19,7 @@ from webhook.core.profiles import Profiles
 from webhook.core.reconcile import Jobs, read_member
 from webhook.diagnose.jobs import ObservedPod
 
-ROWS = yaml.safe_load(Path(__file__).with_name("pod_variables.yaml").read_text("utf-8"))
+ROWS = read(__file__, "pod_variables.yaml")
 STATUS = [
     {
         "name": "default/rdma-net",

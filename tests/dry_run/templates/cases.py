@@ -6,14 +6,12 @@ its anchors.
 """
 
 import copy
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.tables import read
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -25,8 +23,7 @@ _SHIPPED = "is shown with the one that Trainer ships"
 
 def rows(file: str, *says: str) -> dict[str, Object]:
     """Read the rows of a file, each with its ``manifest``; *says*: what they may hold besides."""
-    *_, found = yaml.load((Path(__file__).parent / f"{file}.yaml").read_text(), yaml.CSafeLoader)
-    made = json.loads(json.dumps(found))  # anchors share what a test may change
+    *_, made = read(__file__, f"{file}.yaml")
     known_keys = {"of", "spec", "metadata", "manifest", *says}
     assert [row for row in made.values() if row.keys() - known_keys] == [], f"of {known_keys}"
     return {title: {"manifest": _manifest(row), **row} for title, row in made.items()}
