@@ -5,8 +5,8 @@
 # share networks write which addresses are in use into the folder ADDRESSES.
 set -e
 for place in var/lib var/log run; do
-  mkdir -p "$1/upper/$place" "$1/work/$place"
-  mount -t overlay overlay -o "lowerdir=/$place,upperdir=$1/upper/$place,workdir=$1/work/$place" "/$place"
+  mkdir -p "$1/upper/$place" "$1/scratch/$place"
+  mount -t overlay overlay -o "lowerdir=/$place,upperdir=$1/upper/$place,workdir=$1/scratch/$place" "/$place"
 done
 rm -rf /run/containerd /run/node /var/lib/cni
 mkdir -p /run/netns "$2"
